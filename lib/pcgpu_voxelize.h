@@ -21,10 +21,10 @@ typedef enum pcgpu_features {
     PCGPU_FEATURES_NEAREST /* V x F: the kept point nearest to the mean of the kept points, lowest index on ties */
 } pcgpu_features;
 
-/* Voxelization, first come first served, in float32: a point is in range when min <= p < max on each axis and its cell
- * c = floor((p - min) / size) satisfies 0 <= c < cells, cells = round((max - min) / size). Voxel ids follow the order
- * of the first points. A voxel keeps its first max_points points. Voxels beyond max_voxels are dropped with their
- * points. */
+/* Voxelization, first come first served, in float32: a point is in range when its cell c = floor((p - min) / size)
+ * satisfies 0 <= c < cells, cells = round((max - min) / size), on each axis, as in spconv. So a point at max may be in
+ * range by rounding, and the last cell is a whole one where the range is not. Voxel ids follow the order of the first
+ * points. A voxel keeps its first max_points points. Voxels beyond max_voxels are dropped with their points. */
 typedef struct pcgpu_voxelize_params {
     size_t struct_size; /* set by pcgpu_voxelize_params_init */
     bool range_auto;    /* range = the cloud's own bounds, its lower corner at a multiple of the size */
@@ -34,6 +34,7 @@ typedef struct pcgpu_voxelize_params {
     int64_t max_voxels; /* 0 = no limit */
     pcgpu_features features;
     bool drop_origin;
+    bool mask_xy; /* also drop points with x > max or y > max, as OpenPCDet does before it makes voxels */
 } pcgpu_voxelize_params;
 
 typedef struct pcgpu_voxels {

@@ -76,7 +76,7 @@ static const option_row table[] = {
 
     /* voxelize */
     {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
-     "Keep points with X0 <= x < X1 and so on, metres; auto: the bounds of the cloud, from a multiple of the size."},
+     "Range of the grid, round((X1 - X0) / SX) voxels in x, metres; auto: that of the cloud, from a multiple of SX."},
     {"voxel-size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
      "Size of a voxel in metres; one number makes a cube."},
     {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", AT(voxelize.max_points), 0, 2147483647, NULL,

@@ -15,7 +15,7 @@ typedef struct row_filter {
     float low[3], high[3]; /* of the box, relative to the offset of the cloud */
 } row_filter;
 
-/* The rule of --range of voxelize: the bounds are rounded to float32, and the upper ones are outside. */
+/* The bounds are rounded to float32, and the upper ones are outside. */
 static bool is_inside(const row_filter *f, const float *p) {
     bool inside = true;
     for (int k = 0; k < 3; k++) {

@@ -4,6 +4,8 @@
 #include "picture.h"
 #include "sweeps.h"
 
+#include <string.h>
+
 bool features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
@@ -11,6 +13,7 @@ bool features_are_padded(pcgpu_features features) {
 pcgpu_voxelize_params voxelize_parameters(const job *j) {
     pcgpu_voxelize_params params = j->session->options->voxelize;
     params.drop_origin = j->session->options->drop_origin;
+    params.mask_xy = j->session->options->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
     if (j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
         params.features = PCGPU_FEATURES_MEAN; /* only the voxel of each point is needed */
     }
@@ -99,13 +102,41 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
     return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
 }
 
+/* Means of whole numbers are no classes. Those of measured values are measured values; _MEASURED in Python has the
+ * same. */
+static void warn_labels(const job *j) {
+    static const char *const measured[] = {"red",       "green",   "blue",   "alpha",   "intensity", "reflectivity",
+                                           "range",     "ambient", "signal", "near_ir", "t",         "time",
+                                           "timestamp", "gps_time"};
+    const option_values *o = j->session->options;
+    const pcgpu_cloud *cloud = &j->clouds[0];
+    const bool cloud_of_means = j->format && !j->format->writes_arrays && features_are_padded(o->voxelize.features);
+    char labels[256] = "";
+    if ((o->voxelize.features != PCGPU_FEATURES_MEAN && !cloud_of_means) || o->voxelization == VOXELIZATION_DYNAMIC) {
+        return;
+    }
+    for (int k = 3; k < cloud->columns; k++) {
+        const pcgpu_type type = cloud->types[k];
+        bool is_label = type != PCGPU_FLOAT16 && type != PCGPU_FLOAT32 && type != PCGPU_FLOAT64;
+        for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+            is_label = is_label && strcmp(cloud->names[k], measured[i]) != 0;
+        }
+        const size_t n = strlen(labels);
+        snprintf(labels + n, sizeof labels - n, "%s%s", n && is_label ? ", " : "", is_label ? cloud->names[k] : "");
+    }
+    if (labels[0]) {
+        report_warning(j->names[0],
+                       "the whole numbers of %s are averaged; give --features first or nearest to keep classes",
+                       labels);
+    }
+}
+
 int voxels_check(job *j, pcgpu_voxels *v) {
     j->run = v->run;
     if (v->run.points_in == v->run.non_finite + v->run.at_origin) {
-        report_error(j->names[0], "0 usable points among %lld records; check the input", (long long)v->run.points_in);
-        pcgpu_voxels_free(v);
-        return EXIT_FAILED;
+        report_warning(j->names[0], "0 usable points among %lld records, so 0 voxels", (long long)v->run.points_in);
     }
+    warn_labels(j);
     j->points_out = v->count;
     j->unit = "voxels";
     add_result(&j->result, v);

@@ -2,6 +2,7 @@
 #include "sweeps.h"
 #include "voxelize.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The layouts of detectors have the points themselves; other features are those of the layout pcgpu. Of --features and
@@ -58,8 +59,27 @@ static bool settle(option_values *options, const command_info *command, reason *
     return (p->range_auto || range_check(p->range, "range", why)) && sweeps_settle(options, command, why);
 }
 
+/* OpenPCDet and mmdetection3d round the number of voxels half to even, spconv and the grid here half up. */
+static void warn_broken(const option_values *o) {
+    static const char *const package[] = {"spconv", "OpenPCDet", "mmdetection3d"};
+    const pcgpu_voxelize_params *p = &o->voxelize;
+    for (int k = 0; k < 3 && !p->range_auto; k++) {
+        const double length = p->range[3 + k] - p->range[k], voxels = length / p->size[k];
+        const double cells = (double)roundf((float)length / (float)p->size[k]);
+        const double theirs = o->layout == LAYOUT_PCGPU ? cells : rint(voxels);
+        if (fabs(voxels - cells) > 1e-3 + voxels * 0x1p-22) {
+            report_warning(NULL,
+                           "the range has %.7g voxels in %c, and the grid %.0f; the grid_size of %s is %.0f%s; give a "
+                           "range of whole voxels",
+                           voxels, "xyz"[k], cells, package[o->layout], theirs,
+                           theirs < cells ? ", and the last voxels are outside of it" : "");
+        }
+    }
+}
+
 static int run(session *s) {
     const option_values *o = s->options;
+    warn_broken(o);
     if (o->wants_sweeps > 1 && o->sweeps == 0 && o->layout != LAYOUT_PCGPU) {
         report_warning(NULL,
                        "the configuration takes %d sweeps of each scan and a column of their age; without --sweeps the "

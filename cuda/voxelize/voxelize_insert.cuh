@@ -33,8 +33,9 @@ __device__ static position next_position_of(const pc_voxelize_params &s, uint32_
 }
 
 /* The key of a point's cell as pc_point_key has it, or PC_NO_KEY, with divisions only where they decide. The product
- * with 1 / size is within 2^-23 of the exact quotient, relatively, and the quotient is rounded by 2^-24 at most. So if
- * the nearest integer is farther than 2^-21, relatively, product and quotient are on the same side of it. */
+ * with 1 / size is within 2^-23 of the exact quotient, relatively, and the quotient is rounded by 2^-24 at most, where
+ * neither is below the normal numbers. So if the nearest integer is farther than 2^-21, relatively, product and
+ * quotient are on the same side of it. */
 __device__ static uint32_t point_key(const pc_voxelize_params &s, const float *p) {
     uint32_t cell[3];
     bool in_range = true, decided = true;
@@ -43,8 +44,8 @@ __device__ static uint32_t point_key(const pc_voxelize_params &s, const float *p
         const float quotient = (p[k] - s.grid.min[k]) * s.inverse[k], shifted = quotient + PC_ROUNDER,
                     beyond = quotient - (shifted - PC_ROUNDER);
         cell[k] = __float_as_uint(shifted) - __float_as_uint(PC_ROUNDER) - (beyond < 0.0f);
-        in_range = in_range && p[k] >= s.grid.min[k] && p[k] < s.grid.max[k];
-        decided = decided && fabsf(beyond) > quotient * 0x1p-21f && quotient < 0x1p22f;
+        in_range = in_range && !(quotient <= -1.0f) && p[k] <= s.grid.max[k];
+        decided = decided && fabsf(beyond) > fabsf(quotient) * 0x1p-21f + 0x1p-100f && quotient < 0x1p22f;
     }
     if (in_range && !decided) {
 #pragma unroll 1

@@ -72,21 +72,18 @@ PC_HD int pc_is_finite3(float x, float y, float z) {
     return x - x == 0.0f && y - y == 0.0f && z - z == 0.0f;
 }
 
-/* A regular grid: cell c of a point on one axis is floor((p - min) / size), accepted while 0 <= c < cells. cells is a
- * whole number, at most 2^24, so that a float32 holds every cell index exactly. */
+/* A regular grid: cell c of a point on one axis is floor((p - min) / size), accepted while 0 <= c < cells and p <= max,
+ * which is infinite where the cell alone decides. cells is a whole number, at most 2^24, so that a float32 holds every
+ * cell index exactly. */
 typedef struct pc_grid {
     float min[3], max[3], size[3];
     float cells[3];
 } pc_grid;
 
-/* The cell of p on axis k, or -1. NaN fails the first comparison; rounding at the upper edge fails the last, before any
- * conversion to an integer. */
+/* The cell of p on axis k, or -1, also for NaN. */
 PC_HD int32_t pc_axis_cell(const pc_grid *grid, int k, float p) {
-    if (!(p >= grid->min[k] && p < grid->max[k])) {
-        return -1;
-    }
     float c = floorf((p - grid->min[k]) / grid->size[k]);
-    return c >= 0.0f && c < grid->cells[k] ? (int32_t)c : -1;
+    return c >= 0.0f && c < grid->cells[k] && p <= grid->max[k] ? (int32_t)c : -1;
 }
 
 /* Key of a cell: z slowest, x fastest; fits since the product of the three cell counts is at most 2^62. */

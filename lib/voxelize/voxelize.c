@@ -208,7 +208,11 @@ pcgpu_status pc_voxelize_grid(pcgpu_context *context, const pcgpu_cloud *cloud, 
             set_axis(grid, k, range[k], range[3 + k], cloud->offset[k], p->size[k]);
         }
     }
-    return check_cells(context, grid, p->size);
+    const pcgpu_status status = check_cells(context, grid, p->size);
+    for (int k = p->mask_xy ? 2 : 0; k < 3; k++) { /* the cell alone decides */
+        grid->max[k] = HUGE_VALF;
+    }
+    return status;
 }
 
 /* ---- the result ---------------------------------------------------------------------------------------------- */

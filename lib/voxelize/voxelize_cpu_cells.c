@@ -12,8 +12,8 @@ PC_INLINE void take_coordinates(const float *restrict data, int columns, int32_t
 }
 
 /* Whether a quotient is a cell of the axis. It is then nonnegative, so that truncation is its floor. */
-PC_INLINE int32_t on_axis(float p, float quotient, float min, float max, float cells) {
-    return (p >= min) & (p < max) & (quotient >= 0.0f) & (quotient < cells);
+PC_INLINE int32_t on_axis(float p, float quotient, float max, float cells) {
+    return (p <= max) & (quotient >= 0.0f) & (quotient < cells);
 }
 
 PC_INLINE void compute_cells(const pc_voxelize_job *job, const pc_cell_layout *layout, int32_t n, pc_cells *restrict c,
@@ -27,9 +27,9 @@ PC_INLINE void compute_cells(const pc_voxelize_job *job, const pc_cell_layout *l
         const float x = c->x[i], y = c->y[i], z = c->z[i];
         const float qx = (x - g.min[0]) / g.size[0], qy = (y - g.min[1]) / g.size[1], qz = (z - g.min[2]) / g.size[2];
         const int32_t origin = skip & (x == sx) & (y == sy) & (z == sz);
-        const int32_t inside = on_axis(x, qx, g.min[0], g.max[0], g.cells[0]) &
-                               on_axis(y, qy, g.min[1], g.max[1], g.cells[1]) &
-                               on_axis(z, qz, g.min[2], g.max[2], g.cells[2]) & (origin ^ 1);
+        const int32_t inside = on_axis(x, qx, g.max[0], g.cells[0]) &
+                               on_axis(y, qy, g.max[1], g.cells[1]) &
+                               on_axis(z, qz, g.max[2], g.cells[2]) & (origin ^ 1);
         const uint32_t cx = (uint32_t)(int32_t)(inside ? qx : 0.0f), cy = (uint32_t)(int32_t)(inside ? qy : 0.0f),
                        cz = (uint32_t)(int32_t)(inside ? qz : 0.0f);
         finite += (x - x == 0.0f) & (y - y == 0.0f) & (z - z == 0.0f);

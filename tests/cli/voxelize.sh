@@ -73,20 +73,45 @@ size_is none 0
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.npz
 present none.npz
 
-# No usable point at all is an error, as sample has it; info reports it.
+# No usable point at all gives no voxels, as no point in range does.
 : > empty.bin
 echo 'nan nan nan nan' | floats > nothing.bin
 for NAME in empty.bin nothing.bin; do
-    expect 1 pcgpu voxelize --voxel-size 1 "$NAME" -o x.npz
-    stderr_has "^pcgpu: $NAME: 0 usable points among [01] records; check the input"
-    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --voxel-size 1 "$NAME" -o x.npz
-    expect 1 pcgpu voxelize --range 0,0,0,4,4,4 --voxel-size 1 --batch a.bin "$NAME" -o x.npz
-    absent x.npz
+    for RANGE in auto 0,0,0,4,4,4; do
+        expect 0 pcgpu voxelize --range $RANGE --voxel-size 1 "$NAME" -f -o x.npz --json -
+        stderr_has "^pcgpu: $NAME: warning: 0 usable points among [01] records, so 0 voxels"
+        stdout_has '"voxels": 0'
+    done
+    expect 0 pcgpu voxelize --range 0,0,0,4,4,4 --voxel-size 1 --batch a.bin "$NAME" a.bin -f -o x.npz
     expect 0 "$PCGPU" info "$NAME"
 done
 printf '0 0 0 1\n0 0 0 2\n' | floats > origin.bin
-expect 1 pcgpu voxelize --voxel-size 1 --drop-origin origin.bin -o x.npz
-stderr_has '^pcgpu: origin\.bin: 0 usable points among 2 records'
+expect 0 pcgpu voxelize --voxel-size 1 --drop-origin origin.bin -f -o x.npz
+stderr_has '^pcgpu: origin\.bin: warning: 0 usable points among 2 records'
+
+# The cell alone decides, as in spconv 2.3.8: a point at the end of PV-RCNN's range for Waymo is in its last voxel. A range
+# of a fraction of a voxel has a whole last one; OpenPCDet leaves out what is beyond the range in x and y.
+printf '75.2 0 1\n0 75.2 1\n1 1 1\n75.3 0 1\n' > edge.xyz
+expect 0 pcgpu voxelize --range -75.2,-75.2,-2,75.2,75.2,4 --voxel-size 0.1,0.1,0.15 edge.xyz -o x.npz -f --coords edge.txt
+stderr_lacks warning
+[ "$(cut -d' ' -f2- edge.txt | tr '\n' ' ')" = '20 751 1503 20 1503 751 20 761 761 ' ] || die 'the voxels of the edge'
+for CASE in 'pcgpu 4 spconv 3' 'mmdet3d 4 mmdetection3d 2' 'openpcdet 2 OpenPCDet 2'; do
+    read -r LAYOUT INSIDE PACKAGE GRID_Z <<EOF
+$CASE
+EOF
+    expect 0 pcgpu voxelize --range 0,0,-0.5,74.6,100,2 --voxel-size 4,1,1 --layout "$LAYOUT" edge.xyz -f -o x.npz --json -
+    stdout_has "\"in_range\": $INSIDE,"
+    stderr_has "the range has 18\.65 voxels in x, and the grid 19; the grid_size of $PACKAGE is 19; give"
+    stderr_has "the range has 2\.5 voxels in z, and the grid 3; the grid_size of $PACKAGE is $GRID_Z[,;]"
+done
+
+# Labels are not averaged without a word.
+printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z
+property uchar intensity\nproperty ushort label\nend_header\n0 0 0 1 10\n0 0 0.1 1 252\n' > label.ply
+expect 0 pcgpu voxelize --voxel-size 1 label.ply -f -o x.ply
+stderr_is 'pcgpu: label.ply: warning: the whole numbers of label are averaged; give --features first or nearest to keep classes'
+expect 0 pcgpu voxelize --voxel-size 1 --features nearest label.ply -f -o x.ply
+stderr_is ''
 
 # Into a folder: .npz, whatever the input is; a cloud or .bin where it is asked for. The folder is made, and those above.
 expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o a.npz

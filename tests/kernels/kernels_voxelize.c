@@ -26,6 +26,7 @@ static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *clou
         job.grid.max[k] = (float)range[3 + k];
         job.grid.size[k] = (float)p->size[k];
         job.grid.cells[k] = roundf((job.grid.max[k] - job.grid.min[k]) / job.grid.size[k]);
+        job.grid.max[k] = p->mask_xy && k < 2 ? job.grid.max[k] : HUGE_VALF;
     }
     for (int i = 0; i < PC_SIMD_FORMS * bed->contexts; i++) {
         pc_voxelize_form form = {
@@ -117,9 +118,10 @@ static const struct setting {
       .features = PCGPU_FEATURES_POINTS}},
     {{.struct_size = sizeof(pcgpu_voxelize_params),
       .range = {-50, -50, -5, 50, 50, 5},
-      .size = {3, 3, 3},
+      .size = {13, 7.4, 3},
       .features = PCGPU_FEATURES_PILLAR,
-      .drop_origin = true}},
+      .drop_origin = true,
+      .mask_xy = true}},
     {{.struct_size = sizeof(pcgpu_voxelize_params),
       .range = {-50, -50, -5, 50, 50, 5},
       .size = {2, 2, 2},

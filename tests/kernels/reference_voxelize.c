@@ -5,24 +5,21 @@ typedef struct grid {
     float min[3], max[3], size[3], cells[3];
 } grid;
 
-static grid grid_of(const double range[6], const double size[3]) {
+static grid grid_of(const double range[6], const pcgpu_voxelize_params *p) {
     grid g;
     for (int k = 0; k < 3; k++) {
         g.min[k] = (float)range[k];
-        g.max[k] = (float)range[3 + k];
-        g.size[k] = (float)size[k];
-        g.cells[k] = roundf((g.max[k] - g.min[k]) / g.size[k]);
+        g.max[k] = p->mask_xy && k < 2 ? (float)range[3 + k] : INFINITY;
+        g.size[k] = (float)p->size[k];
+        g.cells[k] = roundf(((float)range[3 + k] - g.min[k]) / g.size[k]);
     }
     return g;
 }
 
 static bool cell_of(const grid *g, const float *p, int32_t cell[3]) {
     for (int k = 0; k < 3; k++) {
-        if (!(g->min[k] <= p[k]) || !(p[k] < g->max[k])) {
-            return false;
-        }
         float c = floorf((p[k] - g->min[k]) / g->size[k]);
-        if (c < 0.0f || c >= g->cells[k]) {
+        if (!(p[k] <= g->max[k]) || !(c >= 0.0f) || c >= g->cells[k]) {
             return false;
         }
         cell[k] = (int32_t)c;
@@ -206,7 +203,7 @@ static int32_t *assign(const pcgpu_cloud *cloud, const grid *g, const pcgpu_voxe
 }
 
 pcgpu_voxels plain_voxelize(const pcgpu_cloud *cloud, const double range[6], const pcgpu_voxelize_params *p) {
-    grid g = grid_of(range, p->size);
+    grid g = grid_of(range, p);
     pcgpu_voxels out = {.capacity = 1};
     int64_t rows = cloud->rows, largest_kept = 0;
     bins b = {.size = (size_t)(2 * rows + 1)};

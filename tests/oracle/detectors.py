@@ -15,6 +15,11 @@ def grid_of(low, high, size):
     return np.round((np.array(high, f32) - np.array(low, f32)) / np.array(size)).astype(np.int64)
 
 
+def voxels_of(low, high, size):
+    """Of the loops of spconv and mmcv: std::round of float32, halves go up."""
+    return np.floor((np.array(high, f32) - np.array(low, f32)) / np.array(size, f32) + f32(.5)).astype(np.int64)
+
+
 def mask_by_range(points, low, high):
     """common_utils.mask_points_by_range: x and y alone, both ends included."""
     low, high = np.array(low, f32), np.array(high, f32)
@@ -27,7 +32,7 @@ def mask_by_range(points, low, high):
 
 def point_to_voxel(points, low, high, size, max_points, max_voxels):
     """One point after the other, as the loop of spconv and of mmcv: voxels, coordinates z y x, points per voxel."""
-    low, size, grid = np.array(low, f32), np.array(size, f32), grid_of(low, high, size)
+    low, size, grid = np.array(low, f32), np.array(size, f32), voxels_of(low, high, size)
     voxels = np.zeros((max_voxels, max_points, points.shape[1]), f32)
     coords, counts, number = np.zeros((max_voxels, 3), np.int32), np.zeros(max_voxels, np.int32), {}
     for point in points:
@@ -78,7 +83,7 @@ def mmdet3d_points(clouds, low, high, size):
     voxels, coors = [], []
     for i, points in enumerate(clouds):
         cell = np.floor((points[:, :3] - np.array(low, f32)) / np.array(size, f32))
-        inside = ((cell >= 0) & (cell < grid_of(low, high, size))).all(axis=1)
+        inside = ((cell >= 0) & (cell < voxels_of(low, high, size))).all(axis=1)
         voxels.append(points[inside])
         coors.append(pad_batch(cell[inside][:, ::-1].astype(np.int32), i))
     return {'voxels': np.concatenate(voxels), 'coors': np.concatenate(coors)}

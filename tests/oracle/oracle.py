@@ -96,7 +96,7 @@ def voxelize(points, low, high, size, max_points=0, max_voxels=0, features='mean
     xyz = points[:, :3]
     with np.errstate(invalid='ignore', over='ignore'):
         cell = np.floor((xyz - low) / size)
-        inside = ((xyz >= low) & (xyz < high) & (cell >= 0) & (cell < cells)).all(axis=1)
+        inside = ((cell >= 0) & (cell < cells)).all(axis=1)  # as spconv: the cell alone decides
     if drop_origin:
         inside &= (xyz != 0).any(axis=1)
     rows = np.flatnonzero(inside)

@@ -85,7 +85,7 @@ static pcgpu_status cover(pc_register_work *w, const pc_rows *points, double siz
         }
         grid->size[k] = (float)size;
         grid->min[k] = fminf((float)corner, low);
-        grid->max[k] = fmaxf((float)(corner + cells * size), nextafterf(high, HUGE_VALF));
+        grid->max[k] = HUGE_VALF;
         grid->cells[k] = (float)cells;
     }
     return PCGPU_OK;
