@@ -24,4 +24,9 @@ for test in "$PCGPU_SOURCE"/tests/python/test_*.py; do
     [ "$code" = 0 ] || [ "$code" = 77 ] || { cat "$work/log" && echo "FAIL: $test" && exit 1; }
     echo "${test##*/}: $(tail -n 1 "$work/log")"
 done
+# README's three commands, by the program that was installed.
+ln -s "$PCGPU_SOURCE/testdata" testdata
+sed -n '/^## Three commands/,/^## One answer/s/^\$ //p' "$PCGPU_SOURCE/README.md" >commands.sh
+[ "$(grep -c '^pcgpu' commands.sh)" -ge 3 ] && sh -eu commands.sh >"$work/log" 2>&1 ||
+    { cat "$work/log" && echo "FAIL: README's three commands" && exit 1; }
 [ "$(command -v pcgpu)" = "$work/venv/bin/pcgpu" ] && python -m pcgpu --version || { echo 'FAIL: the program is not installed' && exit 1; }
