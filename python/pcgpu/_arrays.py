@@ -3,9 +3,11 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any, Optional, Tuple
 
 import numpy as np
+from numpy.lib.recfunctions import repack_fields
 
 from . import _native
 
@@ -37,10 +39,16 @@ def _torch_to_host(values: Any) -> Any:
 
 def to_numpy(values: Any, what: str) -> np.ndarray:
     """The values as a NumPy array, without a copy where they lie in memory of the CPU. An array in GPU memory is copied
-    to the host, on its current stream."""
+    to the host, on its current stream. Masked values become NaN."""
     if type(values) is np.ndarray:
         return values
     kind = kind_of(values)
+    if isinstance(values, np.ma.MaskedArray):
+        if not np.ma.is_masked(values):
+            return values.data
+        if values.dtype.kind != 'f':
+            raise ValueError(f'{what} has masked values of the type {values.dtype}; leave them out, or fill them')
+        return values.filled(np.nan)
     if kind == 'torch':
         if values.device.type == 'meta':
             raise ValueError(f'{what} is a tensor without values (device meta)')
@@ -73,17 +81,33 @@ def give(array: Any, kind: str) -> Any:
     return jax.device_put(array, jax.devices('cpu')[0])  # the default may be a GPU
 
 
-def _float64_points(points: np.ndarray) -> Tuple[np.ndarray, Tuple[float, float, float]]:
+def _float64_points(points: np.ndarray, what: str) -> Tuple[np.ndarray, Tuple[float, float, float]]:
     """Rounds to float32, relative to an offset of whole metres where float32 alone would lose precision, as the reader
     of float64 files does: it is that reader."""
     header = {'descr': '<f8', 'fortran_order': False, 'shape': points.shape}
     wide = np.array(points, '<f8', order='C')
-    wide[:, 3:] = wide[:, 3:].astype('f4')  # coordinates alone have an offset
+    with np.errstate(over='ignore'):
+        wide[:, 3:] = wide[:, 3:].astype('f4')  # coordinates alone have an offset
+    for k in range(3, wide.shape[1]):
+        change = np.abs(wide[:, k] - points[:, k])
+        if (change > 0).any():
+            warnings.warn(f'column {k} of {what} is float64; {np.count_nonzero(change > 0)} of {len(points)} values were '
+                          f'rounded to float32, by up to {np.nanmax(change):.2g}; subtract their first value before, or '
+                          f'give float32', stacklevel=5)
     memory = _Bytes()
     np.lib.format.write_array_header_1_0(memory, header)
     memory.parts.append(wide.tobytes())
     out = _native.read(b''.join(memory.parts), b'points', 'npy', 0, None, 0)
     return out['points'], out['offset']
+
+
+def record_cloud(points: np.ndarray) -> dict:
+    """A structured array, such as that of sensor_msgs_py.point_cloud2.read_points, as read() has it from an .npy."""
+    if np.ma.is_masked(points):
+        raise ValueError('a structured array with masked values; leave them out, or fill them')
+    memory = _Bytes()
+    np.lib.format.write_array(memory, repack_fields(np.asarray(points).ravel()))
+    return _native.read(b''.join(memory.parts), b'points', 'npy', 0, None, 0)
 
 
 class _Bytes:
@@ -105,7 +129,7 @@ def float_points(points: Any, what: str) -> Tuple[np.ndarray, Optional[Tuple[flo
         raise TypeError(f"the type of {what} is {array.dtype}; give float32, or float64 or float16, which are converted, "
                         f"e.g. {what}.astype('float32')")
     if array.dtype.itemsize == 8:
-        rounded, offset = _float64_points(array)
+        rounded, offset = _float64_points(array, what)
         return rounded, offset if any(offset) else None
     if array.dtype.itemsize == 4 and array.dtype.isnative and array.flags.c_contiguous:
         return array, None

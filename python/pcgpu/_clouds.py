@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Dict, Optional, Sequence, Tuple, Union
 import numpy as np
 
 from . import _native
-from ._arrays import depth_image, float_points, give, kind_of, matrix, thread_count, to_numpy
+from ._arrays import depth_image, float_points, give, kind_of, matrix, record_cloud, thread_count, to_numpy
 
 Array = Any
 Path = Union[str, 'os.PathLike[str]']
@@ -128,6 +128,8 @@ def native_cloud(points: Any, what: str = 'points') -> Tuple[tuple, str]:
     if isinstance(points, Cloud):
         array, _ = float_points(points.points, what)
         return (array, points.columns, points.offset, points.types, points.first), kind_of(points.points)
+    if isinstance(points, np.ndarray) and points.dtype.names:
+        return native_cloud(Cloud._of(record_cloud(points)), what)
     array, offset = float_points(points, what)
     return (array, None, offset, None, None), kind_of(points)
 

@@ -1,6 +1,7 @@
 """Sampling, voxelization and registration of arrays."""
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
@@ -163,7 +164,8 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
         return [sampled(r, k) if full else give(r['indices'], k) for r, k in zip(results, kinds)]
     sizes = {len(r['indices']) for r in results}
     if len(sizes) > 1:
-        raise ValueError(f'the clouds get {min(sizes)} to {max(sizes)} picks; give a list of clouds, or count')
+        raise ValueError(f'the clouds get {min(sizes)} to {max(sizes)} picks; give a list of clouds' +
+                         (', or count' if count is None else ''))
     picked = np.stack([r['indices'] for r in results])
     if not full:
         return give(picked, kinds[0])
@@ -174,6 +176,11 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
 
 
 # ---- voxelize --------------------------------------------------------------------------------------------------------
+
+
+#: Columns whose mean has a meaning, also of integers: as in cmd/voxelize/voxelize.c.
+_MEASURED = ('red', 'green', 'blue', 'alpha', 'intensity', 'reflectivity', 'range', 'ambient', 'signal', 'near_ir', 't',
+             'time', 'timestamp', 'gps_time')
 
 
 def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
@@ -211,7 +218,15 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     if out is not None:
         raise ValueError('out is for arrays in GPU memory; leave it out')
     parts, kind = native_cloud(points)
+    averaged = [name for name, of in zip((parts[1] or ())[3:], (parts[3] or ())[3:]) if 'int' in of and name not in _MEASURED]
+    if averaged and features == 'mean':
+        warnings.warn(f"the whole numbers of {', '.join(averaged)} are averaged; give features='first' or 'nearest' to keep "
+                      f'classes', stacklevel=2)
     values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
+    held = np.diff(np.reshape(values['range'], (2, 3)), axis=0)[0] / params['voxel_size']
+    if range is not None and (np.abs(held - values['cells']) > 1e-3 + held * 2.0**-22).any():
+        warnings.warn(f"the range has {held.tolist()} voxels, and the grid {tuple(values['cells'])}; give a range of whole "
+                      f'voxels', stacklevel=2)
     return voxels(values, kind, parts[2] or (0.0, 0.0, 0.0))
 
 

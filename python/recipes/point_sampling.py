@@ -16,6 +16,19 @@ def furthest_point_sample(xyz, npoint):
     return pcgpu.sample_batch(xyz, npoint)
 
 
+def _sample(x, count, start, seed):
+    """The distance of torch_cluster.fps has all columns, and that of pcgpu x y z: others go through a plain loop."""
+    if x.shape[1] == 3:
+        return pcgpu.sample(x, count, start=start, seed=seed)
+    values = np.asarray(x.detach().cpu() if hasattr(x, 'detach') else x, np.float32)
+    picks, nearest = [np.random.default_rng(seed).integers(len(values)) if start == 'random' else 0], np.inf
+    for _ in range(count - 1):
+        nearest = np.minimum(nearest, ((values - values[picks[-1]])**2).sum(1))
+        picks.append(int(nearest.argmax()))
+    picks = np.array(picks, np.int32)
+    return x.new_tensor(picks).int() if hasattr(x, 'new_tensor') else picks
+
+
 def fps(x, batch=None, ratio=0.5, random_start=False, seed=0):
     """torch_cluster.fps: x (N, C), batch (N,) sorted numbers of the clouds -> indices into x, int64, ceil(ratio * n) of
     each cloud. With random_start, the first picks follow `seed`, so that runs can be repeated."""
@@ -28,8 +41,7 @@ def fps(x, batch=None, ratio=0.5, random_start=False, seed=0):
     picks, begin = [], 0
     for size in sizes:
         if size:
-            own = pcgpu.sample(x[begin:begin + size], math.ceil(ratio * size),
-                               start='random' if random_start else 'first', seed=seed)
+            own = _sample(x[begin:begin + size], math.ceil(ratio * size), 'random' if random_start else 'first', seed)
             picks.append(own + begin)
         begin += size
     if type(x).__module__.partition('.')[0] == 'torch':

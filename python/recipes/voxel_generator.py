@@ -3,6 +3,7 @@
 The arrays are those of spconv's CPU class, in its order: first come, first served; the cell of a point is
 floor((p - range min) / size) in float32; voxels beyond the limit and points beyond the limit of a voxel are dropped.
 """
+import numpy as np
 import pcgpu
 
 
@@ -14,8 +15,8 @@ class PointToVoxel:
         self.vsize, self.coors_range = list(vsize_xyz), list(coors_range_xyz)
         self.num_point_features = num_point_features
         self.limits = {'max_points': max_num_points_per_voxel, 'max_voxels': max_num_voxels}
-        low, high = self.coors_range[:3], self.coors_range[3:]
-        self.grid_size = [round((b - a) / size) for a, b, size in zip(low, high, self.vsize)][::-1]  # z y x, as there
+        low, high, size = (np.float32(v) for v in (self.coors_range[:3], self.coors_range[3:], self.vsize))
+        self.grid_size = np.floor(((high - low) / size).astype('f8') + .5).astype(int)[::-1].tolist()  # z y x, as there
 
     def _voxelize(self, pc):
         return pcgpu.voxelize(pc[:, :self.num_point_features], self.vsize, self.coors_range, features='points',

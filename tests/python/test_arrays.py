@@ -1,6 +1,7 @@
 """What goes in, and that the same kind comes out; without a copy where the documentation says so."""
 import array
 import unittest
+import warnings
 
 import support
 from support import Case, np, pcgpu, torch
@@ -35,6 +36,61 @@ class NumPy(Case):
         self.same(pcgpu.sample(half, 64), pcgpu.sample(half.astype(np.float32), 64))
         for kind in (np.int32, np.uint8, np.bool_, np.complex64, object, np.int64):
             self.refused(TypeError, 'give float32', pcgpu.sample, POINTS[:10].astype(kind), 4)
+
+    def test_masked(self):
+        points = POINTS[:100].copy()
+        masked = np.ma.masked_array(points, np.zeros(points.shape, bool))
+        self.same(pcgpu.sample(masked, 5), pcgpu.sample(points, 5))
+        masked[0] = np.ma.masked
+        points[0] = np.nan
+        for kind in (np.float32, np.float64):
+            self.same(pcgpu.sample(masked.astype(kind), 5), pcgpu.sample(points, 5), str(kind))
+        self.same(pcgpu.voxelize(masked, 0.5).point_voxel, pcgpu.voxelize(points, 0.5).point_voxel)
+        self.same(np.asarray(pcgpu.Cloud(masked)), points)
+        depth = np.ma.masked_array(np.full((48, 64), 1000, np.uint16), np.eye(48, 64, dtype=bool))
+        self.refused(ValueError, 'masked values', pcgpu.register_depth, depth, depth, pcgpu.Camera(50, 50, 32, 24))
+
+    def test_float64_columns(self):
+        wide = POINTS[:100].astype(np.float64)
+        with warnings.catch_warnings(record=True) as shown:
+            warnings.simplefilter('always')
+            pcgpu.sample(wide, 5)
+            self.assertEqual(shown, [])
+            wide[:, 3] = 1e9 + np.arange(100)
+            pcgpu.sample(wide, 5)
+            pcgpu.Cloud(wide)
+        self.assertEqual(len(shown), 2)
+        self.assertIn('column 3 of points is float64; 98 of 100 values were rounded to float32, by up to 32', str(shown[0].message))
+
+    def test_records(self):
+        names = ('x', 'y', 'z', 'intensity')
+        padded = np.dtype({'names': [*names, 'ring'], 'formats': ['<f4'] * 4 + ['<u2'], 'offsets': [0, 4, 8, 16, 20],
+                           'itemsize': 32})
+        for dtype in ([(name, 'f4') for name in names] + [('ring', 'u2')], padded):
+            records = np.zeros(len(POINTS), dtype)
+            for k, name in enumerate(names):
+                records[name] = POINTS[:, k]
+            self.same(pcgpu.sample(records, 64), PICKS)
+            self.same(pcgpu.sample(records.reshape(2, -1), 64), PICKS)
+            self.same(pcgpu.voxelize(records, 0.5, features='first').features[:, :4],
+                      pcgpu.voxelize(POINTS, 0.5, features='first').features)
+
+    def test_labels(self):
+        for types, expected in ((('float32',) * 3 + ('uint16',), 1), (('float32',) * 4, 0)):
+            cloud = pcgpu.Cloud(POINTS[:100], ('x', 'y', 'z', 'label'), types=types)
+            with warnings.catch_warnings(record=True) as shown:
+                warnings.simplefilter('always')
+                pcgpu.voxelize(cloud, 1.0)
+                pcgpu.voxelize(cloud, 1.0, features='first')
+            self.assertEqual(['label are averaged' in str(w.message) for w in shown], [True] * expected)
+
+    def test_edges(self):
+        """Three points that spconv 2.3.8 has in three voxels, and a range of half a voxel."""
+        points = np.array([[75.2, 0, 1], [0, 75.2, 1], [1, 1, 1], [75.3, 0, 1]], np.float32)
+        result = pcgpu.voxelize(points, (.1, .1, .15), (-75.2, -75.2, -2, 75.2, 75.2, 4), max_points=5)
+        self.assertEqual(result.coords[:, 1:].tolist(), [[20, 751, 1503], [20, 1503, 751], [20, 761, 761]])
+        with self.assertWarnsRegex(UserWarning, 'whole voxels'):
+            self.assertEqual(len(pcgpu.voxelize(points, 1, (0, 0, 0, 75.6, 75, 2)).coords), 2)
 
     def test_strides(self):
         wide = np.zeros((len(POINTS) * 2, 9), np.float32)

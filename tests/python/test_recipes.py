@@ -27,7 +27,7 @@ def plain_fps(points, count):
 def plain_voxels(points, vsize_xyz, coors_range_xyz, num_point_features, max_num_voxels, max_num_points_per_voxel):
     """spconv's loop over the points, in NumPy: voxels, coordinates z y x, counts and the voxel of each point."""
     size, low = np.float32(vsize_xyz), np.float32(coors_range_xyz[:3])
-    grid = np.round((np.float32(coors_range_xyz[3:]) - low) / size).astype(int)
+    grid = np.floor((np.float32(coors_range_xyz[3:]) - low) / size + np.float32(.5)).astype(int)
     cells = np.floor((points[:, :3] - low) / size)
     table, ids = {}, np.full(len(points), -1, np.int64)
     voxels = np.zeros((max_num_voxels, max_num_points_per_voxel, num_point_features), np.float32)
@@ -66,6 +66,18 @@ class Sampling(Case):
         self.same(point_sampling.fps(x, numbers, random_start=True, seed=3),
                   point_sampling.fps(x, numbers, random_start=True, seed=3))
 
+    def test_features(self):
+        """As torch_cluster, whose distance has all columns."""
+        y = np.random.default_rng(0).normal(size=(100, 8)).astype(np.float32)
+        y[:, :3] = 0
+        picks, nearest = [], np.full(100, np.inf)
+        while len(picks) < 5:
+            picks.append(int(nearest.argmax()))
+            nearest = np.minimum(nearest, ((y - y[picks[-1]])**2).sum(1))
+        self.assertEqual(point_sampling.fps(y, ratio=.05).tolist(), picks)
+        plane = np.float32([[-1, -1], [-1, 1], [1, -1], [1, 1]])
+        self.assertEqual(point_sampling.fps(plane, np.zeros(4, int), ratio=.5).tolist(), [0, 3])
+
     @unittest.skipIf(torch is None, 'no PyTorch')
     def test_torch(self):
         batch = torch.from_numpy(self.POINTS[:6000].reshape(4, 1500, 3))
@@ -91,6 +103,10 @@ class Voxels(Case):
                 self.same(got, want, name)
             self.same(generator(points)[0], expected[0])
         self.assertEqual(PointToVoxel(**SECOND).grid_size, [40, 1600, 1408])
+
+    def test_grid_of_halves(self):
+        options = dict(SECOND, vsize_xyz=[.16, .16, 4], coors_range_xyz=[-10, -39.68, -3, 40, 39.68, 1])
+        self.assertEqual(PointToVoxel(**options).grid_size, [1, 496, 313])  # spconv 2.3.8
 
     def test_empty_mean(self):
         voxels, _, counts = PointToVoxel(**SECOND)(support.street(), empty_mean=True)
