@@ -94,7 +94,8 @@ static bool names_columns_alone(const char *line) {
     double number;
     char word[64];
     bool any = false;
-    for (const char *p = line + strspn(line, " \t\r,;"); *p; p += strspn(p, " \t\r,;")) {
+    int words = 0;
+    for (const char *p = line + strspn(line, " \t\r,;"); *p; p += strspn(p, " \t\r,;"), words++) {
         const size_t n = strcspn(p, " \t\r,;");
         snprintf(word, sizeof word, "%.*s", (int)(n < sizeof word ? n : sizeof word - 1), p);
         if (is_missing(word) || number_parse(word, &number)) {
@@ -103,7 +104,7 @@ static bool names_columns_alone(const char *line) {
         any = any || (isalpha((unsigned char)word[0]) && (strchr(word, 'x') || strchr(word, 'X')));
         p += n;
     }
-    return any; /* x among them */
+    return any && words >= 3; /* x among them */
 }
 
 /* The quaternion of w x y z as x y z w, which it is in transforms. */
