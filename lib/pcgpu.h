@@ -231,9 +231,9 @@ pcgpu_status pcgpu_read_file(pcgpu_context *context, const char *path, const pcg
                              pcgpu_cloud *cloud);
 
 /* Whether a cloud that was read from `format` (NULL: unknown) looks wrong, by a sample of its values: for "bin" another
- * number of columns fits better; coordinates are absurd (1e38), NaN in part, or millimetres. `why` receives a sentence
- * with the remedy. For "bin", which has no header, pcgpu_read logs it as a warning; but another number of columns is an
- * error (FORMAT) unless the options give one. */
+ * number of columns fits better; coordinates are absurd (1e38), NaN in part, or millimetres; depths beyond 1 km. `why`
+ * receives a sentence with the remedy. For "bin", which has no header, pcgpu_read logs it as a warning; but another
+ * number of columns is an error (FORMAT) unless the options give one. */
 bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char *why, size_t why_size);
 
 /* Reads a depth image without a conversion. `format` is "png", "pgm" or NULL, as in pcgpu_read. Errors: as in

@@ -117,6 +117,10 @@ static int draw(job *j, pc_scene *scene) {
     const view_options *o = &s->options->view;
     pc_picture picture;
     view_settle_up(s, scene);
+    if (!o->color && pc_scene_is_black(scene)) {
+        report_warning(j->names[0], "all colours are 0, so it is drawn by %s; --color rgb draws them",
+                       pc_scene_default_paint(scene));
+    }
     if (view_is_page(j)) {
         return view_write_page(j, scene);
     }

@@ -23,6 +23,7 @@ struct pcgpu_context {
     void *cpu_icp;           /* state of a CPU registration in progress, else NULL */
     pc_team *team;           /* see pc_context_team; NULL until it is needed */
     bool refusal_reported;   /* the log has said that the system refuses threads */
+    bool depth_hinted;       /* and what the depths of an image look like */
     void *cpu_voxels;        /* memory of the CPU's voxelization, reused, or NULL */
     void *cpu_ndt;           /* memory of CPU registrations by ndt, kept for the next one, or NULL */
     void *cpu_depth;         /* memory of CPU registrations of depth frames, or NULL */

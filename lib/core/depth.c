@@ -19,6 +19,9 @@ void pcgpu_camera_init(pcgpu_camera *camera) {
 /* The largest value of the images: a sensor that saturates writes it where it measures nothing. */
 enum { PC_DEPTH_SATURATED = UINT16_MAX };
 
+/* From this width on the principal point is away from the edge, or the camera is that of a larger image. */
+enum { SCALED_WIDTH = 32 };
+
 static bool is_positive(double value) {
     return value > 0 && isfinite(value);
 }
@@ -48,6 +51,13 @@ pcgpu_status pc_camera_check(pcgpu_context *context, int width, int height, cons
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "the image has %d x %d pixels and the camera %d x %d; give the camera of this image", width,
                        height, c->width, c->height);
+    }
+    if (width >= SCALED_WIDTH && c->cx > 0.9 * width && c->cy > 0.9 * height) {
+        return pc_fail(
+            context, PCGPU_ERROR_ARGUMENT,
+            "cx, cy of the camera are %g, %g, at the edge of the image of %d x %d pixels; where the image was "
+            "scaled, scale fx, fy, cx and cy alike",
+            c->cx, c->cy, width, height);
     }
     return PCGPU_OK;
 }

@@ -236,6 +236,11 @@ static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, 
         return fail_named(context, status, shown);
     }
     log_counts(context, shown, &counts);
+    const char *hint = context->depth_hinted ? NULL : pc_depth_hint(depth, options->camera->depth_scale);
+    if (hint) {
+        context->depth_hinted = true;
+        pc_log(context, PCGPU_LOG_WARNING, "%s: %s", shown, hint);
+    }
     if (options->depth_counts) {
         *options->depth_counts = counts;
     }

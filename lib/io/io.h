@@ -258,6 +258,8 @@ pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_
  * bytes of data can hold the image when a byte of them makes at most `expansion` bytes of it. Errors: FORMAT. */
 pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t width, uint64_t height, size_t present,
                             unsigned expansion);
+/* What the depths look like in other units than 1000 per metre, with the remedy; NULL: nothing, or another depth_scale. */
+const char *pc_depth_hint(const pcgpu_depth *depth, double depth_scale);
 /* Allocates an image of a size that was checked. Errors: MEMORY. */
 pcgpu_status pc_depth_create(pcgpu_context *context, const char *name, uint64_t width, uint64_t height,
                              pcgpu_depth *depth);

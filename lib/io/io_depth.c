@@ -24,6 +24,33 @@ pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t w
     return PCGPU_OK;
 }
 
+const char *pc_depth_hint(const pcgpu_depth *depth, double depth_scale) {
+    enum { FEWEST = 1000, VARIED = 0xff << 3 };
+    int64_t points = 0, far = 0, eights = 0;
+    unsigned ones = 0, zeros = 0;
+    for (int64_t i = 0; i < (int64_t)depth->width * depth->height && depth_scale == 1000; i++) {
+        const unsigned d = depth->data[i];
+        if (d != 0 && d != UINT16_MAX) {
+            points++;
+            far += d > 5000;
+            eights += d % 8 == 0;
+            ones |= d;
+            zeros |= ~d;
+        }
+    }
+    if (points < FEWEST) {
+        return NULL;
+    }
+    return eights > points / 100 * 99 && (ones & zeros & VARIED) == VARIED
+               ? "nearly all depths are multiples of 8, as SUN RGB-D has them, whose bits are rotated by 3; for "
+                 "millimetres "
+                 "give the camera depth_scale=8000"
+           : far > points / 2
+               ? "half of the depths are beyond 5 m; give the camera the depth_scale of the images, such as "
+                 "5000 for TUM RGB-D, unless they are right"
+               : NULL;
+}
+
 pcgpu_status pc_depth_create(pcgpu_context *context, const char *name, uint64_t width, uint64_t height,
                              pcgpu_depth *depth) {
     size_t size = (size_t)(width * height) * sizeof *depth->data;

@@ -133,16 +133,22 @@ bool pc_npy_is_cloud(const pc_npy *npy) {
 
 /* `bytes`: the size of the file. */
 static pcgpu_status check_cloud(pcgpu_context *context, const char *name, uint64_t bytes, const pc_npy *npy) {
+    const bool image = npy->dimensions == 2 && npy->shape[1] >= 32 && npy->shape[0] <= 2 * npy->shape[1];
+    const char *hint = image ? "; if it is a depth image, save it as a 16-bit .png of millimetres" : "";
     if (!is_float(npy->type)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: holds values of type '%s'; save it as float32 or float64 "
-                       "(array.astype('float32'))",
-                       name, npy->type_text.text);
+                       "(array.astype('float32'))%s",
+                       name, npy->type_text.text, hint);
     }
     if (!pc_npy_is_cloud(npy)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: its shape is %s; a cloud is points x columns with 3 to %d columns", name,
-                       npy->shape_text.text, PCGPU_MAX_COLUMNS);
+                       "%s: its shape is %s; a cloud is points x columns with 3 to %d columns%s", name,
+                       npy->shape_text.text, PCGPU_MAX_COLUMNS, hint);
+    }
+    if (image) {
+        pc_log(context, PCGPU_LOG_WARNING, "%s: its shape is %s, read as points x columns%s", name,
+               npy->shape_text.text, hint);
     }
     uint64_t present = (bytes - npy->start) / ((size_t)npy->shape[1] * pc_type_size(npy->type));
     return present < (uint64_t)npy->shape[0] ? pc_fail_short(context, name, present, (uint64_t)npy->shape[0], "points")

@@ -188,6 +188,8 @@ static void say_type(const pcgpu_cloud *cloud, double example, char *why, size_t
 }
 
 /* A NaN that no arithmetic makes, or one beside finite coordinates. */
+enum { FARTHEST_DEPTH = 1000 /* metres of a depth image */ };
+
 static bool has_odd_nan(const float *p) {
     int finite = 0, odd = 0;
     for (int k = 0; k < 3; k++) {
@@ -288,6 +290,14 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
         if (columns > 0) {
             snprintf(why, why_size, "the values repeat every %d columns and not every %d; give --fields %d", columns,
                      cloud->columns, columns);
+            return true;
+        }
+    }
+    for (int64_t i = 0; format && (strcmp(format, "png") == 0 || strcmp(format, "pgm") == 0) && i < cloud->rows; i++) {
+        const double depth = (double)cloud->data[i * cloud->columns + 2];
+        if (depth > FARTHEST_DEPTH) {
+            snprintf(why, why_size,
+                     "depths of %.4g m; the camera's depth_scale is the units per metre, 1000 for millimetres", depth);
             return true;
         }
     }

@@ -79,6 +79,8 @@ void pc_layer_free(pc_layer *layer);
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map);
 /* What fits the layers. */
 const char *pc_scene_default_paint(const pc_scene *scene);
+/* Whether there are colours, and all are 0: some writers make them so where they have none. */
+bool pc_scene_is_black(const pc_scene *scene);
 
 /* view_colors.c */
 void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]);

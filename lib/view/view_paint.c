@@ -134,6 +134,19 @@ static bool all_have(const pc_scene *scene, int (*column)(const pc_layer *l)) {
     return all;
 }
 
+bool pc_scene_is_black(const pc_scene *scene) {
+    bool black = count_others(scene) > 0 && all_have(scene, rgb_column);
+    for (int i = 0; i < scene->count && black; i++) {
+        const pc_layer *l = &scene->layers[i];
+        const int column = rgb_column(l);
+        for (int64_t k = 0; k < l->cloud.rows && black && column >= 0; k++) {
+            const float *color = pc_layer_row(l, k) + column;
+            black = color[0] == 0 && color[1] == 0 && color[2] == 0;
+        }
+    }
+    return black;
+}
+
 const char *pc_scene_default_paint(const pc_scene *scene) {
     const int others = count_others(scene);
     const pc_layer *first = &scene->layers[0];
@@ -143,7 +156,7 @@ const char *pc_scene_default_paint(const pc_scene *scene) {
     if (first->kind == PC_IMAGE) {
         return "depth";
     }
-    if (all_have(scene, rgb_column)) {
+    if (all_have(scene, rgb_column) && !pc_scene_is_black(scene)) {
         return "rgb";
     }
     if (others > 1) {

@@ -78,3 +78,14 @@ for NAME in bom.ply cr_ascii.ply; do
     expect 0 "$PCGPU" info "$C/$NAME"
     stdout_has "$NAME: ply, 2 points"
 done
+# Pictures, cameras and depths.
+for COMMAND in 'register' info; do
+    expect 1 pcgpu $COMMAND --camera 525,525,319.5,239.5 "$C/half_0.png" "$C/half_1.png"
+    stderr_has 'cx, cy of the camera are 319\.5, 239\.5, at the edge of the image of 320 x 240 pixels; .*scale fx, fy, cx and cy alike'
+done
+expect 0 pcgpu register --camera 262.5,262.5,159.5,119.5 "$C/half_0.png" "$C/half_1.png"
+stderr_has 'moved 0\.02[0-9]* m'
+expect 0 pcgpu info --camera 525,525,319.5,239.5 "$C/depth_metres.npy"
+stderr_has 'its shape is \(48, 64\), read as points x columns; if it is a depth image, save it as a 16-bit \.png of millimetres'
+expect 0 pcgpu info --camera 262.5,262.5,159.5,119.5,depth_scale=0.001 "$C/half_0.png"
+stdout_has 'looks wrong: depths of .* m; the camera.s depth_scale is the units per metre'

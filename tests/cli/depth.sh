@@ -138,4 +138,43 @@ stdout_has '^  camera: \{"width": 3, "fx": 2, "fy": 4, "cx": 1, "cy": 0, "depth_
 cp "$OUT" again.yaml
 expect 0 pcgpu sample --config again.yaml --dry-run a.png
 same "$OUT" again.yaml
+
+# Units that look like those of a known data set, and a camera that looks like that of a larger image: one line a run.
+# depths FACTOR: 64 x 48 pixels of 0.8 to 2.3 m, in FACTOR per millimetre.
+depths() {
+    printf 'P5\n64 48\n65535\n'
+    printf '%b' "$(awk -v f="$1" 'BEGIN { for (i = 0; i < 3072; i++) { v = f * (800 + i * 7 % 1500)
+        printf "\\0%03o\\0%03o", int(v / 256), v % 256 } }')"
+}
+mkdir eight five one
+depths 1 > one/0.pgm && depths 8 > eight/0.pgm && depths 5 > five/0.pgm
+cp eight/0.pgm eight/1.pgm && cp five/0.pgm five/1.pgm
+WIDE=60,60,31.5,23.5
+expect 0 pcgpu info --camera $WIDE one/0.pgm
+stderr_is ''
+expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE eight/0.pgm -f -o x.npz
+stderr_is_one '^pcgpu: eight/0\.pgm: warning: nearly all depths are multiples of 8, as SUN RGB-D .* depth_scale=8000$'
+expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE,depth_scale=8000 eight/0.pgm -f -o x.npz
+stderr_is ''
+pcgpu odometry --camera $WIDE five/ --trajectory x.txt -f > "$OUT" 2> "$ERR"
+[ "$(grep -c 'half of the depths are beyond 5 m; .* 5000 for TUM RGB-D' "$ERR")" -eq 1 ] || die 'not one hint'
+printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 0\n' > still.txt
+expect 0 pcgpu fuse --camera $WIDE --poses still.txt five/ -f -o x.ply
+[ "$(grep -c 'half of the depths are beyond 5 m' "$ERR")" -eq 1 ] || die 'not one hint'
+for SCALED in 60,60,63.5,47.5 120,120,127.5,95.5; do
+    expect 1 pcgpu info --camera $SCALED one/0.pgm
+    stderr_has '^pcgpu: one/0\.pgm: cx, cy of the camera are .*, at the edge of the image of 64 x 48 pixels; .* scale fx, fy, cx and cy'
+    expect 1 pcgpu register --camera $SCALED one/0.pgm eight/0.pgm
+done
+expect 0 pcgpu info --camera $WIDE,depth_scale=0.001 one/0.pgm
+stdout_has 'looks wrong: depths of .* m; the camera.s depth_scale is the units per metre, 1000 for millimetres$'
+
+# An array of depths is no cloud.
+for DESCR in '<f4 (48, 64)' '<u2 (48, 128)' '<f8 (48, 128)'; do
+    { printf '\223NUMPY\001\000\166\000'
+        printf "%-117s\n" "{'descr': '${DESCR% (*}', 'fortran_order': False, 'shape': (${DESCR#*(}, }"
+        head -c 50000 /dev/zero; } > depth.npy
+    pcgpu info --camera $WIDE depth.npy > "$OUT" 2> "$ERR"
+    stderr_has '; if it is a depth image, save it as a 16-bit \.png of millimetres$'
+done
 finish

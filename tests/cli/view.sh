@@ -272,4 +272,17 @@ if python3 -c 'import pty' 2> /dev/null; then
     expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin -o -
     stderr_has 'terminal'
 fi
+
+# Colours that are all 0 are none.
+printf 'ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z
+property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n0 0 0 0 0 0\n1 0 1 0 0 0\n0 1 2 0 0 0\n' > black.ply
+expect 0 pcgpu view black.ply -o black.png -f
+stderr_has '^pcgpu: black\.ply: warning: all colours are 0, so it is drawn by height; --color rgb draws them$'
+expect 0 pcgpu view black.ply -o height.png -f --color height
+same black.png height.png
+expect 0 pcgpu view black.ply -o black.html -f
+stderr_has 'all colours are 0'
+sed 's/^0 1 2 0 0 0/0 1 2 0 0 9/' black.ply > dark.ply
+expect 0 pcgpu view dark.ply -o dark.png -f
+stderr_lacks 'all colours'
 finish
