@@ -26,7 +26,7 @@ pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t w
 
 const char *pc_depth_hint(const pcgpu_depth *depth, double depth_scale) {
     enum { FEWEST = 1000, VARIED = 0xff << 3 };
-    int64_t points = 0, far = 0, eights = 0;
+    int64_t points = 0, far = 0, eights = 0, fives = 0, tens = 0;
     unsigned ones = 0, zeros = 0;
     for (int64_t i = 0; i < (int64_t)depth->width * depth->height && depth_scale == 1000; i++) {
         const unsigned d = depth->data[i];
@@ -34,21 +34,27 @@ const char *pc_depth_hint(const pcgpu_depth *depth, double depth_scale) {
             points++;
             far += d > 5000;
             eights += d % 8 == 0;
+            fives += d % 5 == 0;
+            tens += d % 10 == 0;
             ones |= d;
             zeros |= ~d;
         }
     }
-    if (points < FEWEST) {
-        return NULL;
+    const int64_t nearly_all = points / 10 * 9;
+    const bool varied = points >= FEWEST && (ones & zeros & VARIED) == VARIED;
+    if (varied && eights > nearly_all) {
+        return "nearly all depths are multiples of 8, as those of SUN RGB-D, whose bits are rotated by 3; for "
+               "millimetres "
+               "give the camera depth_scale=8000";
     }
-    return eights > points / 100 * 99 && (ones & zeros & VARIED) == VARIED
-               ? "nearly all depths are multiples of 8, as SUN RGB-D has them, whose bits are rotated by 3; for "
-                 "millimetres "
-                 "give the camera depth_scale=8000"
-           : far > points / 2
-               ? "half of the depths are beyond 5 m; give the camera the depth_scale of the images, such as "
-                 "5000 for TUM RGB-D, unless they are right"
-               : NULL;
+    if (varied && fives > nearly_all && tens < nearly_all) { /* not centimetres */
+        return "nearly all depths are multiples of 5, as those of TUM RGB-D; for these give the camera "
+               "depth_scale=5000";
+    }
+    return points >= FEWEST && far > points / 2 ? "half of the depths are beyond 5 m; give the camera the depth_scale "
+                                                  "of the images, such as 5000 for TUM "
+                                                  "RGB-D, unless they are right"
+                                                : NULL;
 }
 
 pcgpu_status pc_depth_create(pcgpu_context *context, const char *name, uint64_t width, uint64_t height,

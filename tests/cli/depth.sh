@@ -153,14 +153,17 @@ WIDE=60,60,31.5,23.5
 expect 0 pcgpu info --camera $WIDE one/0.pgm
 stderr_is ''
 expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE eight/0.pgm -f -o x.npz
-stderr_is_one '^pcgpu: eight/0\.pgm: warning: nearly all depths are multiples of 8, as SUN RGB-D .* depth_scale=8000$'
+stderr_is_one '^pcgpu: eight/0\.pgm: warning: nearly all depths are multiples of 8, as those of SUN RGB-D, .* depth_scale=8000$'
 expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE,depth_scale=8000 eight/0.pgm -f -o x.npz
 stderr_is ''
 pcgpu odometry --camera $WIDE five/ --trajectory x.txt -f > "$OUT" 2> "$ERR"
-[ "$(grep -c 'half of the depths are beyond 5 m; .* 5000 for TUM RGB-D' "$ERR")" -eq 1 ] || die 'not one hint'
+[ "$(grep -c 'multiples of 5, as those of TUM RGB-D; .* depth_scale=5000' "$ERR")" -eq 1 ] || die 'not one hint'
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 0\n' > still.txt
 expect 0 pcgpu fuse --camera $WIDE --poses still.txt five/ -f -o x.ply
-[ "$(grep -c 'half of the depths are beyond 5 m' "$ERR")" -eq 1 ] || die 'not one hint'
+[ "$(grep -c 'multiples of 5' "$ERR")" -eq 1 ] || die 'not one hint'
+depths 6 > far.pgm
+expect 0 pcgpu info --camera $WIDE far.pgm
+stderr_has 'half of the depths are beyond 5 m; give the camera the depth_scale of the images'
 for SCALED in 60,60,63.5,47.5 120,120,127.5,95.5; do
     expect 1 pcgpu info --camera $SCALED one/0.pgm
     stderr_has '^pcgpu: one/0\.pgm: cx, cy of the camera are .*, at the edge of the image of 64 x 48 pixels; .* scale fx, fy, cx and cy'
