@@ -390,7 +390,6 @@ typedef struct pc_npy {
 bool pc_npy_begins(const pc_bytes *bytes); /* with the signature of .npy */
 /* Reads the header of a .npy file, versions 1 to 3. Errors: FORMAT. */
 pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
-
 /* Whether the array can be a cloud by its type and shape. */
 bool pc_npy_is_cloud(const pc_npy *npy);
 /* A version 1 header, padded to a multiple of 64 bytes; returns its size. */
