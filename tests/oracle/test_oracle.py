@@ -35,10 +35,10 @@ def brute_voxelize(points, low, high, size, max_points, max_voxels):
     voxels, point_voxel = {}, []
     for row, p in enumerate(points):
         point_voxel.append(-1)
-        if not all(np.isfinite(p[k]) and f32(low[k]) <= p[k] < f32(high[k]) for k in range(3)):
+        if not np.isfinite(p[:3]).all():
             continue
         c = tuple(int(math.floor((p[k] - f32(low[k])) / f32(size[k]))) for k in range(3))
-        if any(c[k] >= cells[k] for k in range(3)):
+        if any(not 0 <= c[k] < cells[k] for k in range(3)):
             continue
         if c not in voxels:
             if max_voxels and len(voxels) == max_voxels:
