@@ -279,6 +279,9 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
     if (f->failed) {
         return false;
     }
+    if (has_header && t->count == 0) {
+        return line_wrong(f, "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
+    }
     t->numbers = lines.columns;
     t->format = format_name(&lines);
     if (lines.columns != 8 && lines.columns != 13 && lines.columns != EUROC && lines.columns != VINS && !states) {
