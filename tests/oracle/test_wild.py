@@ -113,7 +113,7 @@ def _(path):
 
 @row('semicolons.csv')
 def _(path):
-    return columns(text(path, SCAN, ';', 'X;Y;Z;Intensity'), ('x', 'y', 'z', 'Intensity'))
+    return columns(text(path, SCAN, ';', 'X;Y;Z;Intensity'), ('x', 'y', 'z', 'intensity'))
 
 
 @row('tabs.txt')
