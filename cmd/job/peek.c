@@ -4,6 +4,7 @@
 #include "files.h"
 #include "report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -33,7 +34,13 @@ bool peek_open(peek *p, const char *path) {
         input_close(stream);
         return false;
     }
-    if (fstat(fileno(stream), &st) != 0 || S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
+    if (fstat(fileno(stream), &st) != 0) { /* what the input is must not depend on it */
+        report_error(input_name(path), "%s", strerror(errno));
+        input_close(stream);
+        free(p->head);
+        return false;
+    }
+    if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
         return true;
     }
     const long begin = ftell(stream);
