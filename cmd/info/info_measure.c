@@ -12,10 +12,6 @@ enum { QUERIES = 512, FEWEST_QUERIES = 64, WORK = 1 << 26, SAMPLE = 4096, SIDE =
 #define FAR_AWAY   10.0 /* extents of nearly all points, from these: outliers */
 #define CELL       16.0 /* spacings */
 
-static bool is_finite(const float *p) {
-    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
-}
-
 static const float *row(const pcgpu_cloud *cloud, int64_t i) {
     return cloud->data + i * cloud->columns;
 }
@@ -60,8 +56,9 @@ static bool count_duplicates(const pcgpu_cloud *cloud, int64_t *count) {
     position *p = malloc(rows ? rows * sizeof *p : 1);
     *count = 0;
     for (size_t i = 0; p && i < rows; i++) {
-        if (is_finite(row(cloud, (int64_t)i))) {
-            memcpy(&p[n++], row(cloud, (int64_t)i), sizeof *p);
+        const float *from = row(cloud, (int64_t)i);
+        if (pc_is_finite3(from[0], from[1], from[2])) {
+            memcpy(&p[n++], from, sizeof *p);
         }
     }
     if (p) {
@@ -213,8 +210,9 @@ bool cloud_measure(const pcgpu_cloud *cloud, cloud_info *info) {
         info->columns[k] = measure_column(cloud, k);
     }
     for (int64_t i = 0; i < cloud->rows; i++) {
-        info->non_finite += !is_finite(row(cloud, i));
-        info->at_origin += pc_at_origin(cloud, row(cloud, i));
+        const float *p = row(cloud, i);
+        info->non_finite += !pc_is_finite3(p[0], p[1], p[2]);
+        info->at_origin += pc_at_origin(cloud, p);
     }
     for (int k = 0; k < 3; k++) {
         info->extent[k] = (double)info->columns[k].high - (double)info->columns[k].low;

@@ -25,20 +25,19 @@ static ssize_t read_on(void *cookie, char *out, size_t n) {
 
 bool peek_open(peek *p, const char *path) {
     struct stat st;
+    const char *wrong = "out of memory";
     FILE *stream = input_open(path);
-    *p = (peek){.stream = stream, .original = stream, .head = stream ? calloc(PEEK_HEAD + 1, 1) : NULL};
-    if (!p->head) {
-        if (stream) {
-            report_error(input_name(path), "out of memory");
-        }
-        input_close(stream);
+    *p = (peek){.stream = stream, .original = stream};
+    if (!stream) {
         return false;
     }
+    p->head = calloc(PEEK_HEAD + 1, 1);
+    if (!p->head) {
+        goto failed;
+    }
     if (fstat(fileno(stream), &st) != 0) { /* what the input is must not depend on it */
-        report_error(input_name(path), "%s", strerror(errno));
-        input_close(stream);
-        free(p->head);
-        return false;
+        wrong = strerror(errno);
+        goto failed;
     }
     if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
         return true;
@@ -49,12 +48,14 @@ bool peek_open(peek *p, const char *path) {
         return true;
     }
     p->stream = fopencookie(p, "r", (cookie_io_functions_t){.read = read_on});
-    if (!p->stream) {
-        report_error(input_name(path), "out of memory");
-        input_close(stream);
-        free(p->head);
+    if (p->stream) {
+        return true;
     }
-    return p->stream;
+failed:
+    report_error(input_name(path), "%s", wrong);
+    input_close(stream);
+    free(p->head);
+    return false;
 }
 
 void peek_close(peek *p) {
