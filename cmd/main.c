@@ -137,9 +137,7 @@ static int run_session(session *s) {
     report_setup(o->verbose, o->quiet);
     report_progress((progress_mode)o->progress);
     if (o->dry_run) {
-        int code = session_dry_run(s);
-        pcgpu_close(s->context);
-        return code;
+        return session_close(s, session_dry_run(s));
     }
     files_catch_signals();
     heap_prepare();
