@@ -39,8 +39,11 @@ static void finish_means(const pcgpu_cloud *input, pcgpu_cloud *means) {
 static void take_rows(const pcgpu_cloud *input, pcgpu_voxels *v, pcgpu_cloud *out) {
     *out = *input;
     out->rows = v->count;
+    out->width = 0;
     out->data = v->features;
     v->features = NULL;
+    out->header = NULL; /* that of the input stays the input's */
+    pcgpu_cloud_take_header(out, input, 1);
 }
 
 static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {

@@ -112,6 +112,14 @@ expect 0 pcgpu voxelize --voxel-size 1 label.ply -f -o x.ply
 stderr_is 'pcgpu: label.ply: warning: the whole numbers of label are averaged; give --features first or nearest to keep classes'
 expect 0 pcgpu voxelize --voxel-size 1 --features nearest label.ply -f -o x.ply
 stderr_is ''
+# Voxels of a .pcd have its viewpoint, and are no rows of an image.
+printf 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 2\nHEIGHT 2\nVIEWPOINT 10 20 30 1 0 0 0\nPOINTS 4\nDATA ascii\n1 0 0\n3 0 0\n0 1 0\n2 2 2\n' > rows.pcd
+for FEATURES in mean nearest; do
+    expect 0 pcgpu voxelize --voxel-size 0.5 --features $FEATURES rows.pcd -f -o kept.pcd
+    [ "$(sed -n 7,9p kept.pcd)" = 'WIDTH 4
+HEIGHT 1
+VIEWPOINT 10 20 30 1 0 0 0' ] || die "the header is $(sed -n 7,9p kept.pcd)"
+done
 
 # Into a folder: .npz, whatever the input is; a cloud or .bin where it is asked for. The folder is made, and those above.
 expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o a.npz
