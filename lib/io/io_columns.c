@@ -45,19 +45,18 @@ static const struct {
     {"point_source_id", {"pointsourceid", "pointsource"}},
 };
 
-/* CloudCompare writes scalar_ or Scalar field before names. */
-static void fold(const char *name, char out[PCGPU_NAME_SIZE]) {
+/* A name in lower case without separators, in `buffer`. CloudCompare writes scalar_ before names. */
+static const char *fold(const char *name, char buffer[PCGPU_NAME_SIZE]) {
     static const char scalar[] = "scalar";
+    const size_t prefix = sizeof scalar - 1;
     size_t n = 0;
     for (; *name; name++) {
         if (*name != '_' && *name != ' ' && *name != '-') {
-            out[n++] = (char)tolower((unsigned char)*name);
+            buffer[n++] = (char)tolower((unsigned char)*name);
         }
     }
-    out[n] = '\0';
-    if (n > strlen(scalar) && memcmp(out, scalar, strlen(scalar)) == 0) {
-        memmove(out, out + strlen(scalar), n + 1 - strlen(scalar));
-    }
+    buffer[n] = '\0';
+    return n > prefix && memcmp(buffer, scalar, prefix) == 0 ? buffer + prefix : buffer;
 }
 
 static int find_name(const pc_table *table, const char *name) {
@@ -77,7 +76,7 @@ static void name_column(pc_table *table, int k, const char *name) {
 
 /* "Points:0" (VeloView) is x where no column is. */
 static void rename_column(pc_table *table, int k) {
-    char word[PCGPU_NAME_SIZE];
+    char buffer[PCGPU_NAME_SIZE];
     const char *name = table->fields[k].name;
     const size_t n = strlen(name);
     const char axis[] = {n > 2 && name[n - 2] == ':' && name[n - 1] >= '0' && name[n - 1] <= '2' ? (char)(name[n - 1] - '0' + 'x') : '\0', '\0'};
@@ -85,7 +84,7 @@ static void rename_column(pc_table *table, int k) {
         name_column(table, k, axis);
         return;
     }
-    fold(name, word);
+    const char *word = fold(name, buffer);
     for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
         for (int j = 0; j < WORDS && synonyms[i].words[j]; j++) {
             if (strcmp(word, synonyms[i].words[j]) == 0) {

@@ -66,6 +66,21 @@ def small_gicp_call(_, points):
     return lambda: small_gicp.voxelgrid_sampling(cloud, 0.25, num_threads=1)
 
 
+# The pillars of the scan in a process that has made none: the milliseconds of the first call and the number of voxels.
+FIRST = {
+    'pcgpu': """import pcgpu
+def voxels(p): return len(pcgpu.voxelize(p, [.16, .16, 4], [0, -39.68, -3, 69.12, 39.68, 1], max_points=32, max_voxels=40000,
+                                         features='points', device='cpu', threads=1).coords)""",
+    'spconv': """from cumm import tensorview
+from spconv.utils import Point2VoxelCPU3d
+def voxels(p): return len(Point2VoxelCPU3d([.16, .16, 4], [0, -39.68, -3, 69.12, 39.68, 1], 4, 40000, 32)
+                          .point_to_voxel(tensorview.from_numpy(p))[1].numpy())"""}
+FIRST_CALL = """
+import sys, time, numpy
+points = numpy.fromfile(sys.argv[1], numpy.float32).reshape(-1, 4)
+begin = time.perf_counter()
+count = voxels(points)
+print(1e3 * (time.perf_counter() - begin), count)"""
 PEERS = [('spconv', spconv_call, HARD), ('Open3D', open3d_call, ('downsample',)),
          ('small_gicp', small_gicp_call, ('downsample',))]
 
@@ -114,6 +129,24 @@ def measure(label, path, which):
               + ' | '.join(cells) + ' |', flush=True)
 
 
+def measure_first():
+    """Medians of new processes in turns; the voxels have to agree."""
+    times, counts = {name: [] for name in FIRST}, set()
+    for _ in range(3 * ROUNDS):
+        for name, code in FIRST.items():
+            done = subprocess.run([sys.executable, '-c', code + FIRST_CALL, SCAN], capture_output=True, text=True)
+            if done.returncode:
+                print(f'\nFirst call of a process: skipped, {name} is not installed')
+                return
+            milliseconds, count = done.stdout.split()
+            times[name].append(float(milliseconds))
+            counts.add(count)
+    if len(counts) != 1:
+        sys.exit(f'first call: {counts} voxels')
+    own, peer = (sorted(times[name])[len(times[name]) // 2] for name in FIRST)
+    print(f'\nFirst call of a process, pillars of the scan: pcgpu {own:.2f} ms, spconv {peer:.2f} ms ({peer / own:.1f} x)')
+
+
 def main():
     print(f'One thread, ms, the least of {ROUNDS} rounds; in brackets the ratio to pcgpu; then pcgpu with more threads, in '
           'brackets how many times as fast as one. Memory of results is kept from call to call, as peers do\n')
@@ -127,6 +160,8 @@ def main():
         path = os.path.join(folder, 'sweeps.bin')
         subprocess.run([BENCH, 'make', str(POINTS), path], check=True)
         measure('sweeps', path, 1)
+    if os.path.exists(SCAN):
+        measure_first()
 
 
 main()
