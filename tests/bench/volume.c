@@ -177,6 +177,29 @@ static double device_ms(pcgpu_context *context, const pcgpu_volume_params *param
     return ms;
 }
 
+/* Ends where plain C without vectors sees something else in the last frame. */
+static void check_bytes(const pcgpu_volume_params *params, const pcgpu_camera *camera, uint16_t *const *frames, double (*T)[16],
+                        int count, const float *vertices, const float *normals) {
+    const size_t floats = (size_t)camera->width * (size_t)camera->height * 3;
+    float *v = malloc(floats * sizeof *v), *n = malloc(floats * sizeof *n);
+    pcgpu_context *plain = bench_open(PCGPU_DEVICE_CPU, 0);
+    pcgpu_volume *volume;
+    plain->simd_limit = 1 + PC_SIMD_BASE;
+    check(plain, pcgpu_volume_open(plain, params, &volume));
+    for (int i = 0; i < count; i++) {
+        const pcgpu_depth image = {camera->width, camera->height, frames[i], NULL};
+        check(plain, pcgpu_volume_integrate(volume, &image, camera, T[i], NULL));
+    }
+    check(plain, pcgpu_volume_raycast(volume, camera, T[count - 1], v, n));
+    if (memcmp(v, vertices, floats * sizeof *v) != 0 || memcmp(n, normals, floats * sizeof *n) != 0) {
+        fail("the last frame differs from that of plain C");
+    }
+    pcgpu_volume_close(volume);
+    pcgpu_close(plain);
+    free(v);
+    free(n);
+}
+
 /* ---- the run ---------------------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv) {
@@ -221,6 +244,7 @@ int main(int argc, char **argv) {
         cast_cpu[i] = (float)(1e3 * (cpu_now() - cpu_middle));
         updated += counts.updated_blocks;
     }
+    check_bytes(&a.params, &camera, frames, poses, a.frames, vertices, normals);
     pcgpu_volume_stats stats;
     pcgpu_volume_get_stats(volume, &stats);
     int64_t found = 0;
