@@ -150,7 +150,8 @@ static int run_session(session *s) {
 
 static int run(const command_info *command, const command_line *line, option_values *o) {
     sweep_table sweeps = {0};
-    session s = {.sweeps = &sweeps, .command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
+    session s = {
+        .sweeps = &sweeps, .command = command, .options = o, .inputs = line->inputs, .input_count = line->input_count};
     int code = run_session(&s);
     input_list_free(&s.list);
     pairs_free(&s.pairs);
@@ -185,7 +186,8 @@ static int command_main(const command_info *command, int count, char **words) {
  * file. /dev/null, opened for the wrong direction, reserves the descriptor and fails as a closed stream does. */
 static void reserve_standard_streams(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd) {
             _exit(EXIT_FAILED);
         }
     }

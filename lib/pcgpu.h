@@ -113,10 +113,10 @@ typedef enum pcgpu_type {
     PCGPU_REMAINDER = PCGPU_INT64 + 2 /* of clouds: what float32 leaves of the values of the column before it */
 } pcgpu_type;
 
-/* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres. A value is offset[k] + data[row * columns
- * + k]. A reader sets a non-zero offset only where float32 would lose precision: whole metres for coordinates such as UTM, the
- * first value for times such as those since 1970. A caller may fill the struct with its own memory, and then does not call
- * pcgpu_cloud_free on it. */
+/* N points of F float32 columns, row-major; columns 0, 1, 2 are x, y, z in metres. A value is offset[k] + data[row *
+ * columns + k]. A reader sets a non-zero offset only where float32 would lose precision: whole metres for coordinates
+ * such as UTM, the first value for times such as those since 1970. A caller may fill the struct with its own memory,
+ * and then does not call pcgpu_cloud_free on it. */
 typedef struct pcgpu_cloud {
     int64_t rows;
     int columns; /* 3 to PCGPU_MAX_COLUMNS */
@@ -124,8 +124,9 @@ typedef struct pcgpu_cloud {
     double offset[PCGPU_MAX_COLUMNS];
     char names[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE]; /* "x", "y", "z", "intensity", ...; unique, not empty */
     uint8_t types[PCGPU_MAX_COLUMNS];               /* pcgpu_type */
-    int64_t width;               /* of an organized cloud, rows = width x height; 0: not organized */
-    struct pcgpu_header *header; /* what else the file holds that a writer of its format restores, shared by clouds; or NULL */
+    int64_t width;                                  /* of an organized cloud, rows = width x height; 0: not organized */
+    struct pcgpu_header
+        *header; /* what else the file holds that a writer of its format restores, shared by clouds; or NULL */
 } pcgpu_cloud;
 
 /* Allocates rows x columns uninitialized values; names x y z intensity, then c4, c5, ...; offset 0.
@@ -139,12 +140,12 @@ int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name); /* the index
  * PCGPU_EXACT_TIMES. Writers add it to that column, whose type is PCGPU_FLOAT64. */
 bool pcgpu_column_is_remainder(const pcgpu_cloud *cloud, int column);
 
-/* Whether a cloud without a column of this name means a value, as .las files have it: 1 for number_of_returns, 0 for flags such as
- * withheld, user_data and more. */
+/* Whether a cloud without a column of this name means a value, as .las files have it: 1 for number_of_returns, 0 for
+ * flags such as withheld, user_data and more. */
 bool pcgpu_column_default(const char *name, float *value);
 
-/* Gives `out` the header of clouds that are its parts, which is that of the first if all have one coordinate system. Returns what is
- * left out, for a message, or NULL. */
+/* Gives `out` the header of clouds that are its parts, which is that of the first if all have one coordinate system.
+ * Returns what is left out, for a message, or NULL. */
 const char *pcgpu_cloud_take_header(pcgpu_cloud *out, const pcgpu_cloud *clouds, int count);
 
 /* out = the `count` rows named by `indices` (each in 0..rows-1, repeats allowed), all columns, names and types kept.
@@ -202,17 +203,17 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
 
 #define PCGPU_LIKELY_FIELDS (-1)
 
-/* Times that a float32 and an offset do not hold get a second column of what is left, which writers add to them; all that a
- * .las holds of its points, such as number_of_returns, where it says something; the header of the cloud. What is not wanted or not
- * possible is logged in a line "left out: ...". */
+/* Times that a float32 and an offset do not hold get a second column of what is left, which writers add to them; all
+ * that a .las holds of its points, such as number_of_returns, where it says something; the header of the cloud. What is
+ * not wanted or not possible is logged in a line "left out: ...". */
 enum { PCGPU_EXACT_TIMES = 1, PCGPU_ALL_COLUMNS = 2, PCGPU_KEEP_HEADER = 4 };
 
 typedef struct pcgpu_read_options {
     const char
         *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
                   * the array NAME of an .npz; without it, the only array, the only possible cloud, or points */
-    int fields;  /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI), or 5 for .pcd.bin (nuScenes); PCGPU_LIKELY_FIELDS =
-                  * the number that fits the values best */
+    int fields;  /* float32 columns of a .bin record, 3 to 16; 0 = 4 (KITTI), or 5 for .pcd.bin (nuScenes);
+                  * PCGPU_LIKELY_FIELDS = the number that fits the values best */
     const pcgpu_camera *camera;       /* of depth images; NULL: a depth image is an error */
     pcgpu_depth_counts *depth_counts; /* filled for a depth image; may be NULL */
     const pcgpu_format_info **found;  /* set to the format of the file, or of what gzip holds; may be NULL */
@@ -240,11 +241,11 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
  * pcgpu_read. */
 pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                               pcgpu_depth *depth);
-/* Reads the colour image that is registered to a depth image, pixel by pixel, into depth->color: a .png of any kind, as 8-bit
- * red, green and blue. Errors: as in pcgpu_read; FORMAT also for another size and for a JPEG. */
+/* Reads the colour image that is registered to a depth image, pixel by pixel, into depth->color: a .png of any kind, as
+ * 8-bit red, green and blue. Errors: as in pcgpu_read; FORMAT also for another size and for a JPEG. */
 pcgpu_status pcgpu_read_color(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth);
-/* pcgpu_read_depth, with a check of the image size against the camera of the options. Logs and counts the pixels as pcgpu_read
- * does. Errors also: ARGUMENT. */
+/* pcgpu_read_depth, with a check of the image size against the camera of the options. Logs and counts the pixels as
+ * pcgpu_read does. Errors also: ARGUMENT. */
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth);
 

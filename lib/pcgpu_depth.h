@@ -15,7 +15,7 @@ extern "C" {
 typedef struct pcgpu_depth {
     int width, height; /* 1 to PCGPU_DEPTH_SIDE each, at most PCGPU_DEPTH_PIXELS together */
     uint16_t *data;    /* height x width */
-    uint8_t *color;    /* height x width x 3: red, green, blue of the same pixels, for volumes with colour; NULL = none */
+    uint8_t *color; /* height x width x 3: red, green, blue of the same pixels, for volumes with colour; NULL = none */
 } pcgpu_depth;
 
 enum { PCGPU_DEPTH_SIDE = 16384, PCGPU_DEPTH_PIXELS = 1 << 25 };

@@ -32,7 +32,7 @@ typedef struct pcgpu_device_clouds {
 
 /* Picks, `params->count` (M) per cloud. */
 typedef struct pcgpu_device_picks {
-    void *indices;    /* device, count x M: the record of a pick, counted from 0 in each cloud; -1 behind the last pick */
+    void *indices; /* device, count x M: the record of a pick, counted from 0 in each cloud; -1 behind the last pick */
     int index_bytes;  /* 4: int32, 8: int64 */
     float *distances; /* device, count x M, or NULL: as in pcgpu_sampled; 0 behind the last pick */
     int32_t *picked;  /* device, count, or NULL: the number of picks. It is less than M where fewer points are usable or

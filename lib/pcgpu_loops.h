@@ -52,7 +52,7 @@ typedef struct pcgpu_loops_params {
 } pcgpu_loops_params;
 
 void pcgpu_loops_params_init_sized(pcgpu_loops_params *params, size_t struct_size);
-#define pcgpu_loops_params_init(params) pcgpu_loops_params_init_sized(params, sizeof *(params))
+#define pcgpu_loops_params_init(params)       pcgpu_loops_params_init_sized(params, sizeof *(params))
 
 /* Two frames of which the later one, `to`, saw again what the earlier one saw. */
 typedef struct pcgpu_loop {

@@ -41,7 +41,8 @@ typedef struct pcgpu_odometry_params {
     double model_range;   /* minimum extent of the local map from the sensor on each axis, metres; default 80 */
     int64_t model_points; /* a voxel of the local map takes no more than this number of points; default 200 */
     pcgpu_deskew deskew;  /* default NONE */
-    int time_column;      /* of DESKEW_TIME, counted from 0; default 0: the first with the name of a time, such as gps_time, else 4 */
+    int time_column;      /* of DESKEW_TIME, counted from 0; default 0: the first with the name of a time, such as
+                      * gps_time, else 4 */
 } pcgpu_odometry_params;
 
 void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t struct_size);
@@ -103,9 +104,9 @@ pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_clou
  * pose), MEMORY. */
 pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, pcgpu_cloud *cloud);
 
-/* The fraction of the motion to the last scan with a pose, from the one with a pose before it, that is in its sweep: less
- * than 1 when scans are missing between them, or when the points were taken in a part of the time from sweep to sweep,
- * by their times in seconds, milliseconds, microseconds or nanoseconds. 0 before the second such scan. */
+/* The fraction of the motion to the last scan with a pose, from the one with a pose before it, that is in its sweep:
+ * less than 1 when scans are missing between them, or when the points were taken in a part of the time from sweep to
+ * sweep, by their times in seconds, milliseconds, microseconds or nanoseconds. 0 before the second such scan. */
 double pcgpu_odometry_sweep(const pcgpu_odometry *odometry);
 
 /* The points of a scan as odometry registers them, with all columns: without those nearer than min_range and those of

@@ -23,8 +23,8 @@ pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const p
                                size_t bytes, pcgpu_pieces **pieces);
 void pcgpu_pieces_close(pcgpu_pieces *pieces); /* accepts NULL */
 
-/* Describes the whole file: rows, columns, names, types and offset; data is NULL, and its header is that of the pieces, so that
- * nothing is freed. */
+/* Describes the whole file: rows, columns, names, types and offset; data is NULL, and its header is that of the pieces,
+ * so that nothing is freed. */
 void pcgpu_pieces_describe(const pcgpu_pieces *pieces, pcgpu_cloud *cloud);
 
 /* The next piece, in the order of the file. Its data is valid until the next call and is not freed by the caller.

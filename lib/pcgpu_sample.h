@@ -45,11 +45,11 @@ typedef struct pcgpu_sample_params {
 } pcgpu_sample_params;
 
 typedef struct pcgpu_sampled {
-    int64_t count;     /* 0 only with seeds, and a minimum distance or at_most */
-    int32_t *indices;  /* count: records of the input, in pick order */
-    float *distances;  /* count: distance in metres of each pick to the nearest seed or earlier pick, +inf for the first
+    int64_t count;    /* 0 only with seeds, and a minimum distance or at_most */
+    int32_t *indices; /* count: records of the input, in pick order */
+    float *distances; /* count: distance in metres of each pick to the nearest seed or earlier pick, +inf for the first
                           pick without seeds; FPS only */
-    float coverage;    /* metres: the largest distance of a usable point to its nearest seed or pick (covering radius);
+    float coverage;   /* metres: the largest distance of a usable point to its nearest seed or pick (covering radius);
                           NaN when it was not measured */
     pcgpu_run run;
 } pcgpu_sampled;
@@ -58,8 +58,8 @@ void pcgpu_sample_params_init_sized(pcgpu_sample_params *params, size_t struct_s
 #define pcgpu_sample_params_init(params) pcgpu_sample_params_init_sized(params, sizeof *(params))
 
 /* Samples one cloud. Exactly one of count and ratio, or min_distance alone or with one of them as the upper bound.
- * Errors: ARGUMENT (count above the number of usable points that are not seeds without at_most, a start or seed that is not usable, a
- * repeated seed, more than 2^31-1 rows), MEMORY, DEVICE. */
+ * Errors: ARGUMENT (count above the number of usable points that are not seeds without at_most, a start or seed that is
+ * not usable, a repeated seed, more than 2^31-1 rows), MEMORY, DEVICE. */
 pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
                           pcgpu_sampled *result);
 

@@ -38,19 +38,19 @@ typedef struct pcgpu_voxelize_params {
 } pcgpu_voxelize_params;
 
 typedef struct pcgpu_voxels {
-    int64_t count;    /* V */
-    int64_t capacity; /* P of points and pillar, else 1 */
-    int columns;      /* values per feature row: F, or 10 for pillar */
-    float *features;  /* V x columns, or V x P x columns; x y z relative to the cloud's offset */
-    int32_t *coords;  /* V x 4: batch (0), z, y, x */
-    int32_t *counts;  /* V: kept points */
+    int64_t count;        /* V */
+    int64_t capacity;     /* P of points and pillar, else 1 */
+    int columns;          /* values per feature row: F, or 10 for pillar */
+    float *features;      /* V x columns, or V x P x columns; x y z relative to the cloud's offset */
+    int32_t *coords;      /* V x 4: batch (0), z, y, x */
+    int32_t *counts;      /* V: kept points */
     int32_t *point_voxel; /* input rows: the voxel that keeps the point, -1 = dropped */
     int32_t *selected;    /* V: the record chosen by first and nearest, else NULL */
     double range[6];      /* the range in effect */
     int32_t cells[3];     /* x, y, z */
     int64_t in_range, kept, out_of_range, over_points, over_voxels; /* in_range = kept + over_points + over_voxels */
-    int64_t voxels_found; /* before max_voxels */
-    int64_t largest;      /* most points in one voxel, before max_points */
+    int64_t voxels_found;                                           /* before max_voxels */
+    int64_t largest;                                                /* most points in one voxel, before max_points */
     pcgpu_run run;
 } pcgpu_voxels;
 

@@ -1,5 +1,6 @@
-/* pcgpu bench: a command on the user's own files with one CPU thread, with all of them and on CUDA, in turns. Each run is a
- * process of its own, so that the time is the user's, the start of CUDA included. Its --json says where the time went. */
+/* pcgpu bench: a command on the user's own files with one CPU thread, with all of them and on CUDA, in turns. Each run
+ * is a process of its own, so that the time is the user's, the start of CUDA included. Its --json says where the time
+ * went. */
 #include "bench.h"
 #include "bench_run.h"
 #include "job.h"
@@ -31,7 +32,7 @@ typedef struct bench {
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /* Outputs go to a temporary folder, and the back end is that of the variant. */
-static const char *const own_options[] = {"output", "json", "cpu",   "cuda",          "device",
+static const char *const own_options[] = {"output",  "json",  "cpu",     "cuda",          "device",
                                           "threads", "force", "dry-run", "skip-existing", "resume"};
 
 static bool check_words(const bench *b, reason *why) {
@@ -235,8 +236,9 @@ int bench_main(int count, char **words) {
     b.words = words + at + 1;
     b.word_count = count - at - 1;
     if (!b.command || !(b.command->bit & FOR_DEVICES)) {
-        refuse(&why, "bench: which command? give pcgpu bench [--rounds N] [--json FILE] COMMAND ARGUMENT..., such as pcgpu "
-                     "bench sample -m 4096 scans/");
+        refuse(&why,
+               "bench: which command? give pcgpu bench [--rounds N] [--json FILE] COMMAND ARGUMENT..., such as pcgpu "
+               "bench sample -m 4096 scans/");
         return fail(&why, EXIT_USAGE);
     }
     if (!check_words(&b, &why)) {

@@ -189,7 +189,8 @@ bool bench_run_words(const char *const *words, const bench_paths *p, bench_run *
     if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 4)) {
         show_messages(p->stderr_);
         return refuse(why, "a run ended with %s %d; the messages above are its own",
-                      WIFEXITED(status) ? "exit status" : "signal", WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+                      WIFEXITED(status) ? "exit status" : "signal",
+                      WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
     }
     return read_json(p->json, run, why);
 }

@@ -37,7 +37,7 @@ static bool set(pcgpu_camera *camera, const struct member *m, const char *text, 
     if (!number_parse(text, &value) || value > m->max || value < m->min || (m->above && value == m->min) ||
         (m->whole && value != floor(value))) {
         return refuse(why, "%s: \"%s\" is not %s in range; give %s%g to %g", m->name, text,
-                 m->whole ? "a whole number" : "a number", m->above ? "above " : "", m->min, m->max);
+                      m->whole ? "a whole number" : "a number", m->above ? "above " : "", m->min, m->max);
     }
     if (m->whole) {
         *(int *)(void *)field = (int)value;
@@ -60,8 +60,8 @@ static bool parse_word(pcgpu_camera *camera, const char *word, int position, rea
     const char *equals = strchr(word, '=');
     if (!equals) {
         if (position >= SHORTHAND_END - SHORTHAND) {
-            return refuse(why, "\"%s\" is one number too many after FX,FY,CX,CY; name it, such as depth_scale=%s",
-                     word, word);
+            return refuse(why, "\"%s\" is one number too many after FX,FY,CX,CY; name it, such as depth_scale=%s", word,
+                          word);
         }
         return set(camera, &members[SHORTHAND + position], word, why);
     }
@@ -89,14 +89,16 @@ static bool take_word(const char **p, char word[CAMERA_WORD]) {
 /* A word that is neither a number nor NAME=VALUE. */
 static bool is_file_name(const char *word) {
     double value;
-    return !strchr(word, '=') && !number_parse(word, &value) && strpbrk(word, "./\\") && strspn(word, "+-.0123456789eE") < strlen(word);
+    return !strchr(word, '=') && !number_parse(word, &value) && strpbrk(word, "./\\") &&
+           strspn(word, "+-.0123456789eE") < strlen(word);
 }
 
 bool camera_names_file(const char *text, char word[CAMERA_WORD]) {
     return take_word(&text, word) && is_file_name(word);
 }
 
-/* Parses words between commas; the first may be a file, whose camera the others complete. Other members keep their values, so that a line can complete a configuration. */
+/* Parses words between commas; the first may be a file, whose camera the others complete. Other members keep their
+ * values, so that a line can complete a configuration. */
 static bool parse_camera(const option_row *o, const char *text, void *field, reason *why) {
     (void)o;
     pcgpu_camera camera = *(const pcgpu_camera *)field;
@@ -168,7 +170,7 @@ bool camera_check(const pcgpu_camera *camera, reason *why) {
     }
     if (camera->max_depth > 0 && camera->max_depth <= camera->min_depth) {
         return refuse(why, "camera: depths from %g to %g m; max_depth is above min_depth, or 0 for no limit",
-                 camera->min_depth, camera->max_depth);
+                      camera->min_depth, camera->max_depth);
     }
     return true;
 }

@@ -26,7 +26,7 @@ static void take_member(const json_member *m, found *f) {
     const struct {
         const char *key;
         double *value;
-    } members[] = {{"width", &f->width}, {"height", &f->height}, {"fx", &f->fx},   {"fy", &f->fy},
+    } members[] = {{"width", &f->width}, {"height", &f->height}, {"fx", &f->fx},  {"fy", &f->fy},
                    {"cx", &f->cx},       {"cy", &f->cy},         {"ppx", &f->cx}, {"ppy", &f->cy}};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         if (m->count == 1 && strcmp(m->key, members[i].key) == 0 && isnan(*members[i].value)) {
@@ -50,7 +50,8 @@ static bool read_json(const char *text, size_t size, found *f, reason *why) {
         take_member(&m, f);
     }
     return event == JSON_END &&
-           (is_complete(f) || refuse(why, "no \"intrinsic_matrix\" of 9 numbers and no fx, fy, cx, cy; give the camera of Open3D"));
+           (is_complete(f) ||
+            refuse(why, "no \"intrinsic_matrix\" of 9 numbers and no fx, fy, cx, cy; give the camera of Open3D"));
 }
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
@@ -139,7 +140,9 @@ static bool read_text(const char *text, size_t size, found *f, reason *why) {
         }
     }
     return read_matrix(text, end, f) ||
-           refuse(why, "not a camera; give a 3x3 matrix fx 0 cx, 0 fy cy, 0 0 1 as text, a camera of Open3D (.json) or a calib.txt of KITTI");
+           refuse(why,
+                  "not a camera; give a 3x3 matrix fx 0 cx, 0 fy cy, 0 0 1 as text, a camera of Open3D (.json) or a "
+                  "calib.txt of KITTI");
 }
 
 static bool parse(const char *text, size_t size, found *f, reason *why) {
@@ -184,7 +187,8 @@ bool camera_file_read(const char *path, pcgpu_camera *camera, const char **forma
     found f = {.format = ""};
     bool good = file && text;
     if (!good) {
-        refuse(&inner, "%s; give FX,FY,CX,CY in pixels, or a file with a camera", file ? "out of memory" : strerror(errno));
+        refuse(&inner, "%s; give FX,FY,CX,CY in pixels, or a file with a camera",
+               file ? "out of memory" : strerror(errno));
     } else {
         const size_t size = fread(text, 1, MOST_BYTES, file);
         text[size] = '\0';

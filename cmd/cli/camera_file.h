@@ -5,8 +5,8 @@
 #include "options.h"
 
 /* Reads fx, fy, cx, cy, and width and height where they are there, into a camera:
- *   - JSON with "intrinsic_matrix", 9 numbers by columns, as PinholeCameraIntrinsic and PinholeCameraTrajectory (the first one) of
- *     Open3D; or with fx, fy, cx (or ppx), cy (or ppy);
+ *   - JSON with "intrinsic_matrix", 9 numbers by columns, as PinholeCameraIntrinsic and
+ *     PinholeCameraTrajectory (the first one) of Open3D; or with fx, fy, cx (or ppx), cy (or ppy);
  *   - calib.txt of KITTI: the line P2:, else P0:, of 12 numbers;
  *   - text with a 3x3 matrix, or a 4x4 one, row by row.
  * On failure `why` has the name of the file. `format`, which may be NULL: what it is. */

@@ -1,5 +1,5 @@
-/* Completions for bash, zsh and fish, from the table of options: options, values of choices, names of configurations, and
- * the files that fit an option or the inputs of a command. */
+/* Completions for bash, zsh and fish, from the table of options: options, values of choices, names of configurations,
+ * and the files that fit an option or the inputs of a command. */
 #include "options.h"
 
 #include <string.h>
@@ -126,7 +126,8 @@ static void print_bash_option(const option_row *o, FILE *out) {
         print_values(o, out);
         fputs("' ;;\n", out);
     } else if (is_config(o)) {
-        fprintf(out, "words=$(pcgpu completion configs 2> /dev/null); _pcgpu_words; _pcgpu_files %s; return ;;\n", files);
+        fprintf(out, "words=$(pcgpu completion configs 2> /dev/null); _pcgpu_words; _pcgpu_files %s; return ;;\n",
+                files);
     } else {
         fprintf(out, files ? "_pcgpu_files %s; return ;;\n" : "return ;;\n", files);
     }

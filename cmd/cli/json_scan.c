@@ -57,7 +57,8 @@ static void add(json_member *m, double value) {
     m->count += m->count < 1 << 20;
 }
 
-/* Takes an array of numbers, nested or not. *only: nothing else was in it; else the scan continues behind its numbers. */
+/* Takes an array of numbers, nested or not. *only: nothing else was in it; else the scan continues behind its
+ * numbers. */
 static json_event take_array(json_scan *s, json_member *m, bool *only, reason *why) {
     int open = 0;
     *only = true;

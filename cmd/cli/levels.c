@@ -33,7 +33,9 @@ static bool parse_counts(const option_row *o, const char *text, void *field, rea
         }
     }
     if (!good || counts.values[counts.count - 1] < 1) {
-        return refuse(why, "\"%s\" are not the iterations of levels; give 1 to %d whole numbers up to %g such as 4,5,10, the last "
+        return refuse(
+            why,
+            "\"%s\" are not the iterations of levels; give 1 to %d whole numbers up to %g such as 4,5,10, the last "
             "one 1 or more",
             text, PCGPU_DEPTH_LEVELS, o->max);
     }

@@ -21,11 +21,11 @@ enum {
     FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
     FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
     FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
-    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,       /* commands that write clouds */
+    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                                      /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
-    FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT,  /* commands with a choice of the back end */
-    FOR_FOLDERS = (FOR_INPUTS & ~FOR_REGISTER) | FOR_VIEW,     /* commands that take any number of inputs */
+    FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT,               /* commands with a choice of the back end */
+    FOR_FOLDERS = (FOR_INPUTS & ~FOR_REGISTER) | FOR_VIEW, /* commands that take any number of inputs */
     FOR_READERS = FOR_INPUTS | FOR_VIEW,
     FOR_ALL = FOR_READERS | FOR_EVALUATE
 };
@@ -54,9 +54,10 @@ typedef struct command_info {
     unsigned bit;          /* FOR_... */
     const char *arguments; /* of the usage line */
     const char *summary;   /* one line */
-    const char *examples[2]; /* for --help, without "pcgpu NAME"; the first ones of some commands are those of pcgpu --help */
-    unsigned traits;       /* COMMAND_... */
-    int inputs_per_job;    /* 2: a source and a target; 0: one job has all inputs */
+    const char
+        *examples[2]; /* for --help, without "pcgpu NAME"; the first ones of some commands are those of pcgpu --help */
+    unsigned traits;  /* COMMAND_... */
+    int inputs_per_job; /* 2: a source and a target; 0: one job has all inputs */
     /* Checks the options against each other; sets values that depend on others. */
     bool (*settle)(option_values *options, const struct command_info *command, reason *why);
     /* Knows a folder by its files, before it stands for the files in it: may set the inputs and options not given. */
@@ -72,7 +73,7 @@ typedef struct command_info {
     /* The options in effect for these inputs, with their defaults, for --dry-run and --json. The session owns the
      * strings. Without inputs: the options of a list of pairs, where each pair has its own defaults. */
     void (*effect)(const struct session *session, const char *const *inputs, int count, option_values *effect);
-    int (*run)(struct session *session); /* returns an exit code */
+    int (*run)(struct session *session);            /* returns an exit code */
     void (*ended)(const struct job *job, int code); /* a job of the run, whose files are closed */
 } command_info;
 
@@ -129,7 +130,7 @@ struct option_values {
     int64_t memory; /* bytes; 0: what is available */
     device_option device;
     int threads;
-    pcgpu_camera camera; /* of depth images, when it is given */
+    pcgpu_camera camera;                          /* of depth images, when it is given */
     const char *camera_file, *target_camera_file; /* where the cameras come from, or NULL */
 
     pcgpu_sample_params sample;
@@ -141,8 +142,8 @@ struct option_values {
     dtype dtype;
     bool strict, batch, merge;
 
-    int64_t sweeps;       /* 0: none */
-    int wants_sweeps;     /* of each input, by the configuration of a detector */
+    int64_t sweeps;   /* 0: none */
+    int wants_sweeps; /* of each input, by the configuration of a detector */
     const char *nuscenes, *scans;
 
     const char *files_from, *shard;
@@ -151,8 +152,8 @@ struct option_values {
     int compression;
     layout layout;
     voxelization voxelization;
-    split split;     /* of a configuration of a detector */
-    bool detector;   /* a configuration of OpenPCDet or mmdetection3d was read */
+    split split;       /* of a configuration of a detector */
+    bool detector;     /* a configuration of OpenPCDet or mmdetection3d was read */
     int wants_columns; /* of the inputs, by that configuration; 0 = any */
 
     pcgpu_register_params registration;

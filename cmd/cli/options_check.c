@@ -17,8 +17,8 @@ const char *options_later_wins(const option_values *options, const command_info 
 bool range_check(const double range[6], const char *name, reason *why) {
     for (int k = 0; k < 3; k++) {
         if (!(range[k] < range[k + 3])) {
-            return refuse(why, "%s: %c goes from %g to %g; the first three numbers are the lower corner", name, "xyz"[k],
-                          range[k], range[k + 3]);
+            return refuse(why, "%s: %c goes from %g to %g; the first three numbers are the lower corner", name,
+                          "xyz"[k], range[k], range[k + 3]);
         }
     }
     return true;

@@ -213,8 +213,8 @@ static bool is_repeated(const char *warning) {
     return repeated;
 }
 
-/* A warning that does not name the input, such as that of a GPU that fails, is about the run: it is given once, though each
- * thread has a context that logs it. */
+/* A warning that does not name the input, such as that of a GPU that fails, is about the run: it is given once, though
+ * each thread has a context that logs it. */
 void report_log(void *user, pcgpu_log_level level, const char *message) {
     const char *name = *(const char **)user, *text = sentence_without_name(message, name);
     const bool again = level == PCGPU_LOG_WARNING && text == message && is_repeated(message);

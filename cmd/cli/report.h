@@ -7,8 +7,8 @@
 /* Messages are "pcgpu: NAME: text" on standard error; `name` may be NULL. They have no colours. print_shown escapes the
  * names and texts. */
 void report_setup(bool verbose, bool quiet);
-/* Whether the progress line is shown: on a terminal that can erase a line; always, elsewhere as a line every few seconds of a
- * run of many inputs; never. */
+/* Whether the progress line is shown: on a terminal that can erase a line; always, elsewhere as a line every few
+ * seconds of a run of many inputs; never. */
 typedef enum progress_mode { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF } progress_mode;
 void report_progress(progress_mode mode);
 /* Sets the line of a list for later messages: "pcgpu: LIST:LINE: NAME: text". NULL ends it. */

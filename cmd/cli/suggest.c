@@ -43,9 +43,9 @@ static bool has_word(const char *name, const char *word) {
 
 /* Names that look alike and mean the opposite: --min-points is not --max-points, --no-cuda is not --cuda. */
 static bool is_opposite(const char *wrong, const char *name) {
-    static const char *const pairs[][2] = {{"min", "max"},      {"keep", "drop"},   {"gpu", "cpu"},     {"cuda", "cpu"},
-                                           {"source", "target"}, {"input", "output"}, {"in", "out"},      {"quiet", "verbose"},
-                                           {"first", "last"},    {"coarse", "fine"}};
+    static const char *const pairs[][2] = {
+        {"min", "max"},      {"keep", "drop"}, {"gpu", "cpu"},       {"cuda", "cpu"},   {"source", "target"},
+        {"input", "output"}, {"in", "out"},    {"quiet", "verbose"}, {"first", "last"}, {"coarse", "fine"}};
     static const char *const negations[] = {"no-", "no_", "not-", "without-", "disable-", "skip-"};
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         for (int k = 0; k < 2; k++) {
@@ -101,10 +101,20 @@ const char *closest_option(const char *wrong, unsigned commands) {
     /* With few letters in common, and the options of an opposite. */
     static const struct {
         const char *wrong, *right;
-    } words[] = {{"gpu", "cuda"},           {"gpus", "cuda"},           {"use-gpu", "cuda"},  {"use-cuda", "cuda"},
-                 {"no-gpu", "cpu"},         {"no-cuda", "cpu"},         {"cpu-only", "cpu"},  {"no-drop-origin", "keep-origin"},
-                 {"no-keep-origin", "drop-origin"}, {"overwrite", "force"}, {"jobs", "threads"}, {"silent", "quiet"},
-                 {"out", "output"},         {"input", NULL}};
+    } words[] = {{"gpu", "cuda"},
+                 {"gpus", "cuda"},
+                 {"use-gpu", "cuda"},
+                 {"use-cuda", "cuda"},
+                 {"no-gpu", "cpu"},
+                 {"no-cuda", "cpu"},
+                 {"cpu-only", "cpu"},
+                 {"no-drop-origin", "keep-origin"},
+                 {"no-keep-origin", "drop-origin"},
+                 {"overwrite", "force"},
+                 {"jobs", "threads"},
+                 {"silent", "quiet"},
+                 {"out", "output"},
+                 {"input", NULL}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(wrong, words[i].wrong) == 0) {
             const option_row *o = words[i].right ? option_by_name(words[i].right, commands) : NULL;

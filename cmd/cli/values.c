@@ -37,7 +37,7 @@ static bool number_wrong(const option_row *o, const char *text, bool digits, con
     }
     bool whole = strcmp(what, "a number") != 0;
     return refuse(why, "\"%s\" is not %s%s; give %s%s", text, what, digits ? " in range" : "",
-             whole && !digits ? "digits only, " : "", bounds);
+                  whole && !digits ? "digits only, " : "", bounds);
 }
 
 static bool parse_true(const option_row *o, const char *text, void *field, reason *why) {
@@ -220,8 +220,7 @@ static bool parse_format(const option_row *o, const char *text, void *field, rea
         *(const char **)field = part ? text : info->name;
         return true;
     }
-    refuse(why, "\"%s\" is not a format that can be %s; give one of", text,
-                     reading ? "read" : "written");
+    refuse(why, "\"%s\" is not a format that can be %s; give one of", text, reading ? "read" : "written");
     return refuse_formats(why, reading);
 }
 
@@ -309,8 +308,10 @@ static bool print_size(const option_row *o, const void *field, FILE *out) {
 static bool parse_pixels(const option_row *o, const char *text, void *field, reason *why) {
     int *size = field, end = 0, width = 0, height = 0;
     const bool digits = strspn(text, "0123456789x") == strlen(text); /* of 9 at most, which an int holds */
-    if (!digits || sscanf(text, "%9dx%9d%n", &width, &height, &end) != 2 || text[end] || !in_bounds(o, width) || !in_bounds(o, height)) {
-        return refuse(why, "\"%s\" is not a size; give WIDTHxHEIGHT, each %.0f to %.0f, such as 1920x1080", text, o->min, o->max);
+    if (!digits || sscanf(text, "%9dx%9d%n", &width, &height, &end) != 2 || text[end] || !in_bounds(o, width) ||
+        !in_bounds(o, height)) {
+        return refuse(why, "\"%s\" is not a size; give WIDTHxHEIGHT, each %.0f to %.0f, such as 1920x1080", text,
+                      o->min, o->max);
     }
     size[0] = width;
     size[1] = height;

@@ -106,8 +106,7 @@ static bool set_text(const document *d, option_values *options, const option_row
     if (!kept) {
         return document_wrong(d, node, "out of memory");
     }
-    return option_set(options, o, kept, FROM_FILE, &inner) ||
-           document_wrong(d, node, "%s: %s", key, inner.text);
+    return option_set(options, o, kept, FROM_FILE, &inner) || document_wrong(d, node, "%s: %s", key, inner.text);
 }
 
 /* True when an earlier pair of the mapping has the same key. */

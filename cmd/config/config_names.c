@@ -104,16 +104,19 @@ bool config_find(const char *given, char *path, size_t size, reason *why) {
     char folder[PATH];
     name_list list;
     if (is_file(given) || !is_name(given)) {
-        return (size_t)snprintf(path, size, "%s", given) < size || refuse(why, "config: the name is too long; give a shorter one");
+        return (size_t)snprintf(path, size, "%s", given) < size ||
+               refuse(why, "config: the name is too long; give a shorter one");
     }
     for (int i = 0; i < FOLDERS; i++) {
         const int n = (int)strcspn(given, ".");
-        if (folder_at(i, folder) && (size_t)snprintf(path, size, "%s/%.*s.yaml", folder, n, given) < size && is_file(path)) {
+        if (folder_at(i, folder) && (size_t)snprintf(path, size, "%s/%.*s.yaml", folder, n, given) < size &&
+            is_file(path)) {
             return true;
         }
     }
     list_names(&list);
-    refuse(why, "%s: neither a file nor the name of a configuration; give a file%s", given, list.count ? ", or one of" : "");
+    refuse(why, "%s: neither a file nor the name of a configuration; give a file%s", given,
+           list.count ? ", or one of" : "");
     for (int i = 0; i < list.count; i++) {
         refuse_more(why, "%s %s", i ? "," : "", list.names[i]);
     }

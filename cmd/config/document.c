@@ -14,8 +14,7 @@ bool document_wrong(const document *d, const yaml_node_t *node, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return refuse(d->why, "%s:%zu:%zu: %s", d->path, node->start_mark.line + 1, node->start_mark.column + 1,
-             text);
+    return refuse(d->why, "%s:%zu:%zu: %s", d->path, node->start_mark.line + 1, node->start_mark.column + 1, text);
 }
 
 const yaml_node_t *document_node(const document *d, int index) {
@@ -58,9 +57,9 @@ static bool read_text(const document *d, FILE *file, unsigned char *text, size_t
     *size = fread(text, 1, DOCUMENT_SIZE + 1, file);
     if (ferror(file)) {
         return refuse(d->why, "%s: cannot be read: %s; give a YAML file", d->path,
-                 errno ? strerror(errno) : "input error");
+                      errno ? strerror(errno) : "input error");
     }
-    for (size_t i = 0; i < DOCUMENT_SIZE && *size > DOCUMENT_SIZE; i++) {
+    for (size_t i = 0; i<DOCUMENT_SIZE && * size> DOCUMENT_SIZE; i++) {
         column = text[i] == '\n' ? 0 : column + 1;
         line += text[i] == '\n';
     }

@@ -1,5 +1,6 @@
-/* Values of a configuration of OpenPCDet, and of the files that it inherits from. Its merge_new_config (pcdet/config.py)
- * defines the inheritance: a mapping overrides its base key by key; lists and scalars are replaced. */
+/* Values of a configuration of OpenPCDet, and of the files that it inherits from. Its merge_new_config
+ * (pcdet/config.py) defines the inheritance: a mapping overrides its base key by key; lists and scalars are
+ * replaced. */
 #ifndef INHERITANCE_H
 #define INHERITANCE_H
 

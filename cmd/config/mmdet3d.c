@@ -1,5 +1,5 @@
-/* Configurations of mmdetection3d. Its Config (mmengine/config) defines the inheritance: dicts override those of the base
- * key by key; all else is replaced. */
+/* Configurations of mmdetection3d. Its Config (mmengine/config) defines the inheritance: dicts override those of the
+ * base key by key; all else is replaced. */
 #include "mmdet3d.h"
 #include "python_config.h"
 
@@ -25,10 +25,11 @@ typedef struct value {
 typedef enum outcome { FOUND, ABSENT, FAILED } outcome;
 
 static bool wrong_code(const reader *r, value at, const char *key) {
-    return python_wrong(at.file, at.node, r->why,
-                        "%s depends on code, and no code is run; write its value as a literal into a copy of the file, or "
-                        "give the options of voxelize",
-                        key);
+    return python_wrong(
+        at.file, at.node, r->why,
+        "%s depends on code, and no code is run; write its value as a literal into a copy of the file, or "
+        "give the options of voxelize",
+        key);
 }
 
 /* ---- inheritance ------------------------------------------------------------------------------------------------- */
@@ -63,12 +64,13 @@ static const python_file *open_base(reader *r, const python_file *heir, const py
 static outcome find(reader *r, const python_file *file, const char *const *keys, int depth, value *found);
 
 /* Searches in a base of a file, which `name` names. */
-static outcome find_in_base(reader *r, const python_file *file, const python_node *name, const char *const *keys, int depth,
-                            value *found) {
+static outcome find_in_base(reader *r, const python_file *file, const python_node *name, const char *const *keys,
+                            int depth, value *found) {
     if (name->kind != PYTHON_STRING || depth == MOST_FILES) {
         python_wrong(file, name, r->why,
-                     name->kind == PYTHON_STRING ? "files inherit from each other in a circle; leave this out"
-                                                 : "_base_ is a name of a file, or a list of names; write it as a literal");
+                     name->kind == PYTHON_STRING
+                         ? "files inherit from each other in a circle; leave this out"
+                         : "_base_ is a name of a file, or a list of names; write it as a literal");
         return FAILED;
     }
     if (r->searches++ == MOST_SEARCHES) {
@@ -89,7 +91,8 @@ static outcome find(reader *r, const python_file *file, const char *const *keys,
             wrong_code(r, (value){file, node}, keys[i - 1]);
             return FAILED;
         }
-        const bool replaces = node->kind != PYTHON_DICT || (erases && strcmp(erases->text ? erases->text : "", "True") == 0);
+        const bool replaces =
+            node->kind != PYTHON_DICT || (erases && strcmp(erases->text ? erases->text : "", "True") == 0);
         node = python_key(node, keys[i]);
         if (!node && replaces) {
             return ABSENT;
@@ -155,9 +158,8 @@ static bool set(reader *r, const char *option, const char *key, value v) {
 
 /* The voxel layer of the model: its path; NULL when it is absent or `why` has an error. */
 static const char *const *find_layer(reader *r, value *layer, outcome *o) {
-    static const char *const paths[][MOST_KEYS] = {{"model", "data_preprocessor", "voxel_layer"},
-                                                   {"model", "voxel_layer"},
-                                                   {"model", "pts_voxel_layer"}};
+    static const char *const paths[][MOST_KEYS] = {
+        {"model", "data_preprocessor", "voxel_layer"}, {"model", "voxel_layer"}, {"model", "pts_voxel_layer"}};
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         *o = find(r, r->files[0], paths[i], 0, layer);
         if (*o != ABSENT) {
@@ -172,13 +174,14 @@ static bool set_required(reader *r, const char *const *layer, value at, const ch
     value v;
     outcome o = find_key(r, layer, key, &v);
     return o == FOUND ? set(r, option, key, v)
-                      : o == ABSENT && (given(r, option) || python_wrong(at.file, at.node, r->why,
-                                                                         "no %s in voxel_layer; add it, or give --%s", key,
-                                                                         option));
+                      : o == ABSENT && (given(r, option) ||
+                                        python_wrong(at.file, at.node, r->why,
+                                                     "no %s in voxel_layer; add it, or give --%s", key, option));
 }
 
 /* A limit, of which -1 is dynamic voxelization: max_num_points, or the one of max_voxels for the split. */
-static bool read_limit(reader *r, const char *const *layer, value at, const char *key, const char *option, bool *dynamic) {
+static bool read_limit(reader *r, const char *const *layer, value at, const char *key, const char *option,
+                       bool *dynamic) {
     value v;
     outcome o = find_key(r, layer, key, &v);
     if (o == FOUND && v.node->kind == PYTHON_LIST && strcmp(key, "max_voxels") == 0) {
@@ -195,8 +198,8 @@ static bool read_limit(reader *r, const char *const *layer, value at, const char
     return o == FOUND ? set(r, option, key, v) : set_required(r, layer, at, key, option);
 }
 
-/* The voxel encoders of mmdet3d/models/voxel_encoders: the hard ones take voxels, coors and num_points, the dynamic ones
- * points as voxels and coors. */
+/* The voxel encoders of mmdet3d/models/voxel_encoders: the hard ones take voxels, coors and num_points, the dynamic
+ * ones points as voxels and coors. */
 static const struct {
     const char *name;
     bool dynamic;
@@ -272,11 +275,12 @@ static bool read_layer(reader *r) {
     bool dynamic = false;
     const char *const *path = find_layer(r, &layer, &o);
     if (!path) {
-        return o == ABSENT && refuse(r->why,
-                                     "%s: no model.data_preprocessor.voxel_layer among the literals of this file and its "
-                                     "_base_; give the configuration of a model that takes voxels, whose values no code "
-                                     "computes",
-                                     python_path(r->files[0]));
+        return o == ABSENT &&
+               refuse(r->why,
+                      "%s: no model.data_preprocessor.voxel_layer among the literals of this file and its "
+                      "_base_; give the configuration of a model that takes voxels, whose values no code "
+                      "computes",
+                      python_path(r->files[0]));
     }
     if (!read_type(r, &dynamic) || !set_required(r, path, layer, "point_cloud_range", "range") ||
         !set_required(r, path, layer, "voxel_size", "voxel-size") ||

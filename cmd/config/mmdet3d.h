@@ -10,8 +10,8 @@
  *     type                                  must take the arrays of this voxelization
  *     in_channels, num_features             the number of columns
  *
- * The files are Python; only their literals are read (python_config.h). A missing key of a dict is searched in the files
- * of _base_, unless the dict has _delete_=True. */
+ * The files are Python; only their literals are read (python_config.h). A missing key of a dict is searched in the
+ * files of _base_, unless the dict has _delete_=True. */
 #ifndef MMDET3D_H
 #define MMDET3D_H
 

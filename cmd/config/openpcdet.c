@@ -121,8 +121,9 @@ static bool read_processor(reader *r, bool *placeholder) {
     *placeholder = dynamic;
     place flips = own_value(entry, "DOUBLE_FLIP");
     if (flips.node && !keeps_layout(r) && is_true(flips)) {
-        return document_wrong(flips.document, flips.node,
-                              "DOUBLE_FLIP makes voxels of four mirrored clouds, which is not done here; set it to False");
+        return document_wrong(
+            flips.document, flips.node,
+            "DOUBLE_FLIP makes voxels of four mirrored clouds, which is not done here; set it to False");
     }
     if (!set_required(r, "voxel-size", "VOXEL_SIZE", entry)) {
         return false;
@@ -140,8 +141,8 @@ static search find_switch(reader *r, const char *key, bool missing, bool *on) {
     return result;
 }
 
-/* The voxel feature encoders (VFE) of pcdet/models/backbones_3d/vfe, by the names of its table and of the classes: MeanVFE
- * and PillarVFE take voxels, voxel_coords and voxel_num_points; the dynamic ones take points. */
+/* The voxel feature encoders (VFE) of pcdet/models/backbones_3d/vfe, by the names of its table and of the classes:
+ * MeanVFE and PillarVFE take voxels, voxel_coords and voxel_num_points; the dynamic ones take points. */
 static const struct {
     const char *name;
     bool dynamic;
@@ -181,7 +182,10 @@ static bool read_features(reader *r, place at, const char *name) {
         return document_wrong(at.document, at.node,
                               "the features of %s%s are not supported; leave --layout pcgpu out for what it takes, or "
                               "give --features",
-                              name, distance ? " with WITH_DISTANCE" : absolute ? "" : " without USE_ABSLOTE_XYZ");
+                              name,
+                              distance   ? " with WITH_DISTANCE"
+                              : absolute ? ""
+                                         : " without USE_ABSLOTE_XYZ");
     }
     return set_text(r, "features", "pillar");
 }
@@ -226,7 +230,8 @@ static bool read_encoder(reader *r, bool placeholder) {
     return (given(r, "layout") || set_text(r, "layout", "openpcdet")) && set_text(r, "features", "points");
 }
 
-/* The columns of points: OpenPCDet selects used_feature_list of src_feature_list, which its configurations have equal. */
+/* The columns of points: OpenPCDet selects used_feature_list of src_feature_list, which its configurations have
+ * equal. */
 static bool read_columns(reader *r) {
     static const char *const keys[] = {"src_feature_list", "used_feature_list"};
     place lists[2];
@@ -249,9 +254,10 @@ static bool read_columns(reader *r) {
         same = x && y && strcmp(x, y) == 0;
     }
     if (!same) {
-        return document_wrong(lists[1].document, lists[1].node,
-                              "used_feature_list is not src_feature_list, and columns are not selected here; write inputs "
-                              "with the used columns and make the lists equal");
+        return document_wrong(
+            lists[1].document, lists[1].node,
+            "used_feature_list is not src_feature_list, and columns are not selected here; write inputs "
+            "with the used columns and make the lists equal");
     }
     r->options->wants_columns = (int)(columns < 1000 ? columns : 1000);
     char text[16];

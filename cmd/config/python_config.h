@@ -1,6 +1,6 @@
 /* Configurations written in Python: the literals that a file assigns to names. No code is run: what is not a literal is
- * a node of its own, which is an error only where its value is needed. Literals are numbers, strings, True, False, None,
- * lists, tuples, dict(NAME=...) and {'NAME': ...}, and names that were assigned before. */
+ * a node of its own, which is an error only where its value is needed. Literals are numbers, strings, True, False,
+ * None, lists, tuples, dict(NAME=...) and {'NAME': ...}, and names that were assigned before. */
 #ifndef PYTHON_CONFIG_H
 #define PYTHON_CONFIG_H
 

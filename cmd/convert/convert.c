@@ -30,7 +30,8 @@ static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run)
     int64_t kept = 0;
     for (int64_t i = 0; i < cloud->rows; i++) {
         const float *p = cloud->data + i * cloud->columns;
-        const bool origin = f->drop_origin && pc_at_origin(cloud, p), finite = !f->crop || pc_is_finite3(p[0], p[1], p[2]);
+        const bool origin = f->drop_origin && pc_at_origin(cloud, p),
+                   finite = !f->crop || pc_is_finite3(p[0], p[1], p[2]);
         run->at_origin += origin;
         run->non_finite += !origin && !finite;
         if (!origin && finite && (!f->crop || is_inside(f, p))) {
@@ -48,8 +49,11 @@ static void warn_of_origin(const char *name, const pcgpu_cloud *cloud) {
         count += pc_at_origin(cloud, cloud->data + i * cloud->columns);
     }
     if (count > 0) {
-        report_warning(name, "%lld records at (0,0,0), which are no returns of some sensors, move like points; give --drop-origin "
-                       "to leave them out, or --keep-origin", (long long)count);
+        report_warning(
+            name,
+            "%lld records at (0,0,0), which are no returns of some sensors, move like points; give --drop-origin "
+            "to leave them out, or --keep-origin",
+            (long long)count);
     }
 }
 
@@ -84,7 +88,8 @@ static bounds moved_bounds(const bounds *b, const double T[16]) {
 static void drop_header(const char *name, pcgpu_cloud *cloud) {
     const pcgpu_cloud none = {.header = NULL};
     if (cloud->header) {
-        report_warning(name, "left out: what the header says of the coordinates as they were, such as their coordinate system");
+        report_warning(
+            name, "left out: what the header says of the coordinates as they were, such as their coordinate system");
         pcgpu_cloud_take_header(cloud, &none, 1);
     }
 }
@@ -138,7 +143,8 @@ static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
         scale(name, o->scale, cloud);
     }
     if (o->transform_input) {
-        if (!option_given(o, "drop-origin", j->session->command) && !option_given(o, "keep-origin", j->session->command)) {
+        if (!option_given(o, "drop-origin", j->session->command) &&
+            !option_given(o, "keep-origin", j->session->command)) {
             warn_of_origin(name, cloud);
         }
         code = move(j->session->context, name, o->T, cloud);
@@ -149,7 +155,8 @@ static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
     if (code == EXIT_DONE && o->columns) {
         column_list list;
         reason why; /* the text was checked before */
-        code = columns_parse(o->columns, &list, &why) ? columns_take(j->session->context, name, &list, cloud) : EXIT_USAGE;
+        code =
+            columns_parse(o->columns, &list, &why) ? columns_take(j->session->context, name, &list, cloud) : EXIT_USAGE;
     }
     return code;
 }

@@ -17,7 +17,8 @@ static bool take_name(const char *text, size_t length, char out[PCGPU_NAME_SIZE]
         return refuse(why, "a name is empty; give names such as x,y,z,intensity");
     }
     if (length >= PCGPU_NAME_SIZE) {
-        return refuse(why, "\"%.*s\" is longer than %d bytes; give a shorter name", (int)length, text, PCGPU_NAME_SIZE - 1);
+        return refuse(why, "\"%.*s\" is longer than %d bytes; give a shorter name", (int)length, text,
+                      PCGPU_NAME_SIZE - 1);
     }
     memcpy(out, text, length);
     out[length] = '\0';
@@ -138,14 +139,15 @@ static void warn_of_names(const char *path, const char *format, const pcgpu_clou
     char names[512] = "", read_as[512] = "", position[PCGPU_NAME_SIZE];
     size_t n = 0, r = 0;
     for (int k = 3, written = 3; k < cloud->columns && n + PCGPU_NAME_SIZE + 2 < sizeof names; k++) {
-        if (!pcgpu_column_is_remainder(cloud, k) && strcmp(cloud->names[k], name_of_position(written++, position)) != 0) {
+        if (!pcgpu_column_is_remainder(cloud, k) &&
+            strcmp(cloud->names[k], name_of_position(written++, position)) != 0) {
             r += (size_t)snprintf(read_as + r, sizeof read_as - r, "%s%s", n ? ", " : "", position);
             n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", cloud->names[k]);
         }
     }
     if (n > 0) {
-        report_warning(path, ".%s has no names of columns: %s will be read as %s; %s to keep them", format, names, read_as,
-                       strcmp(path, "standard output") == 0 ? "give --output-format ply" : "write .ply");
+        report_warning(path, ".%s has no names of columns: %s will be read as %s; %s to keep them", format, names,
+                       read_as, strcmp(path, "standard output") == 0 ? "give --output-format ply" : "write .ply");
     }
 }
 
@@ -169,8 +171,8 @@ int columns_fit_output(job *j, pcgpu_cloud *cloud) {
         column_list first = {.count = BIN_COLUMNS};
         char names[512];
         columns_show(cloud, BIN_COLUMNS, names, sizeof names);
-        report_warning(path, "a record of .bin holds at most %d columns; left out: %s; write .ply to keep them", BIN_COLUMNS,
-                       names);
+        report_warning(path, "a record of .bin holds at most %d columns; left out: %s; write .ply to keep them",
+                       BIN_COLUMNS, names);
         memcpy(first.names, cloud->names, sizeof first.names);
         memcpy(first.from, cloud->names, sizeof first.from);
         if (columns_take(j->session->context, j->names[0], &first, cloud) != EXIT_DONE) {

@@ -37,20 +37,20 @@ static bool read_transform(option_values *o) {
 }
 
 static int run(session *s) {
-    return !read_transform(s->options) ? EXIT_FAILED
+    return !read_transform(s->options)    ? EXIT_FAILED
            : convert_is_poses(s->options) ? convert_poses(s)
-           : s->options->merge         ? convert_merge(s)
-                                       : session_run_each(s, convert_process);
+           : s->options->merge            ? convert_merge(s)
+                                          : session_run_each(s, convert_process);
 }
 
-const command_info convert_command = {.name = "convert",
-                                      .bit = FOR_CONVERT,
-                                      .arguments = "[OPTION]... [INPUT]...",
-                                      .summary = "write clouds in another format; select columns, crop, move and merge",
-                                      .examples = {"scan.pcd -o scan.ply",
-                                                   "--crop=-40,-40,-3,40,40,3 scan.bin -o near.las"},
-                                      .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
-                                      .inputs_per_job = 1,
-                                      .settle = settle,
-                                      .check = check,
-                                      .run = run};
+const command_info convert_command = {
+    .name = "convert",
+    .bit = FOR_CONVERT,
+    .arguments = "[OPTION]... [INPUT]...",
+    .summary = "write clouds in another format; select columns, crop, move and merge",
+    .examples = {"scan.pcd -o scan.ply", "--crop=-40,-40,-3,40,40,3 scan.bin -o near.las"},
+    .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
+    .inputs_per_job = 1,
+    .settle = settle,
+    .check = check,
+    .run = run};

@@ -34,7 +34,8 @@ int convert_poses(session *s) {
         report_error(NULL, "%s", why.text);
         code = EXIT_FAILED;
     } else if (code == EXIT_DONE && times && count != t.count) {
-        report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count, (long long)t.count);
+        report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count,
+                     (long long)t.count);
         code = EXIT_FAILED;
     }
     if (code == EXIT_DONE) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_TURN    0.01 /* radians: smaller mean errors of rotations are none of the order of quaternions */
+#define LEAST_TURN 0.01 /* radians: smaller mean errors of rotations are none of the order of quaternions */
 
 /* ---- the truth ---- */
 
@@ -40,7 +40,7 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
 }
 
 typedef struct timed_pose {
-    double time; /* in seconds */
+    double time;         /* in seconds */
     int64_t pose, match; /* of the truth and of the estimate, -1: none */
 } timed_pose;
 
@@ -73,10 +73,11 @@ static bool is_better(const trajectory *estimate, const double *times, const tim
     return there != match_there ? there : fabs(truth->time - times[i]) < fabs(truth->time - times[truth->match]);
 }
 
-/* The true pose for each estimate: the nearest in time, the earlier of two as near, within `tolerance`, unless another estimate
- * is nearer to it; or NaN. Neither file needs to be in the order of time. `times`: of the estimates, in seconds. *found: how
- * many have a true pose. */
-static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, double tolerance, int64_t *found) {
+/* The true pose for each estimate: the nearest in time, the earlier of two as near, within `tolerance`, unless another
+ * estimate is nearer to it; or NaN. Neither file needs to be in the order of time. `times`: of the estimates, in
+ * seconds. *found: how many have a true pose. */
+static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, double tolerance,
+                             int64_t *found) {
     const int64_t count = estimate->count;
     double *poses = malloc(((size_t)count + 1) * 16 * sizeof *poses);
     timed_pose *order = order_by_time(truth);
@@ -115,8 +116,11 @@ static double *match_by_time(const trajectory *estimate, const double *times, co
 static void warn_unordered(const char *shown, const double *times, int64_t count) {
     for (int64_t i = 1; i < count; i++) {
         if (times[i] < times[i - 1]) {
-            report_warning(shown, "the time of pose %lld is before that of pose %lld, and the relative errors are of neighbours in the "
-                           "file; sort its lines by time: sort -g", (long long)i + 1, (long long)i);
+            report_warning(
+                shown,
+                "the time of pose %lld is before that of pose %lld, and the relative errors are of neighbours in the "
+                "file; sort its lines by time: sort -g",
+                (long long)i + 1, (long long)i);
             return;
         }
     }
@@ -141,16 +145,20 @@ static bool has_pose(const trajectory *t) {
 }
 
 /* Two clocks, such as the time since the start in one file and since 1970 in the other one. */
-static void report_clocks(const char *shown, const double *times, int64_t count, const trajectory *truth, const option_values *o) {
+static void report_clocks(const char *shown, const double *times, int64_t count, const trajectory *truth,
+                          const option_values *o) {
     const double unit = trajectory_unit(truth->times, truth->count);
-    report_error(shown,
-                 "no time is within %g s of one in %s: its times are %.15g to %.15g s, and %.15g to %.15g s there; give both the same clock, "
-                 "--time-offset or a larger --time-tolerance",
-                 o->time_tolerance, o->ground_truth, times[0], times[count - 1], unit * truth->times[0], unit * truth->times[truth->count - 1]);
+    report_error(
+        shown,
+        "no time is within %g s of one in %s: its times are %.15g to %.15g s, and %.15g to %.15g s there; give both "
+        "the same clock, --time-offset or a larger --time-tolerance",
+        o->time_tolerance, o->ground_truth, times[0], times[count - 1], unit * truth->times[0],
+        unit * truth->times[truth->count - 1]);
 }
 
 /* Poses that the table does not count, neither as compared nor as missing. */
-static void warn_left_out(const char *shown, const trajectory *estimate, const double *matched, const option_values *o) {
+static void warn_left_out(const char *shown, const trajectory *estimate, const double *matched,
+                          const option_values *o) {
     int64_t poses = 0, alone = 0;
     for (int64_t i = 0; i < estimate->count; i++) {
         const bool there = estimate->poses[16 * i] == estimate->poses[16 * i];
@@ -158,16 +166,18 @@ static void warn_left_out(const char *shown, const trajectory *estimate, const d
         alone += there && !(matched[16 * i] == matched[16 * i]);
     }
     if (alone > 0) {
-        report_warning(shown, "%lld of %lld poses are left out: %s has no pose within %g s, or another pose is nearer to it",
+        report_warning(shown,
+                       "%lld of %lld poses are left out: %s has no pose within %g s, or another pose is nearer to it",
                        (long long)alone, (long long)poses, o->ground_truth, o->time_tolerance);
     }
 }
 
 /* ---- the evaluation ---- */
 
-/* With --align sim3 the poses with the scale of the truth, in the memory of `scaled`; e: the evaluation of them, and their scale. */
-static pcgpu_status evaluate_scaled(session *s, double *scaled, const double *truth, const double *seconds, int64_t count,
-                                    pcgpu_evaluation *e, double *scale) {
+/* With --align sim3 the poses with the scale of the truth, in the memory of `scaled`; e: the evaluation of them, and
+ * their scale. */
+static pcgpu_status evaluate_scaled(session *s, double *scaled, const double *truth, const double *seconds,
+                                    int64_t count, pcgpu_evaluation *e, double *scale) {
     pcgpu_status status = pcgpu_trajectory_evaluate(s->context, scaled, truth, seconds, count, e);
     *scale = 1;
     if (status == PCGPU_OK && s->options->align) {
@@ -185,14 +195,19 @@ static void hint_order(const char *shown, const trajectory *estimate, const doub
     const bool quaternions = estimate->numbers == 7 || estimate->numbers == 8;
     const double error = quaternions ? evaluate_turn_error(estimate->poses, truth, estimate->count, false) : 0;
     if (error > LEAST_TURN && evaluate_turn_error(estimate->poses, truth, estimate->count, true) < 0.2 * error) {
-        report_warning(shown, "the rotations fit when its quaternions are w x y z; then name them in a first line: # time x y z qw qx qy qz");
+        report_warning(
+            shown,
+            "the rotations fit when its quaternions are w x y z; then name them in a first line: # time x y z qw qx "
+            "qy qz");
     }
 }
 
 static bool counts_fit(const session *s, const char *shown, const trajectory *estimate, const trajectory *truth) {
     const option_values *o = s->options;
     if (estimate->count != truth->count) {
-        report_error(shown, "%lld poses, and %lld in %s; give one true pose per pose%s, times of both by the format TUM, or --timestamps",
+        report_error(shown,
+                     "%lld poses, and %lld in %s; give one true pose per pose%s, times of both by the format TUM, or "
+                     "--timestamps",
                      (long long)estimate->count, (long long)truth->count, o->ground_truth,
                      estimate->count < truth->count ? " (of the first poses: head -n)" : "");
     } else if (option_given(o, "time-offset", s->command) || option_given(o, "time-tolerance", s->command)) {
@@ -218,7 +233,8 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     if (!by_time && !counts_fit(s, shown, estimate, truth)) {
         return EXIT_FAILED;
     }
-    double *seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate, o->time_offset), *scaled = malloc(bytes);
+    double *seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate, o->time_offset),
+           *scaled = malloc(bytes);
     double *matched = by_time && seconds ? match_by_time(estimate, seconds, truth, o->time_tolerance, &found) : NULL;
     const double *wanted = by_time ? matched : truth->poses;
     if (by_time && seconds) {
@@ -289,7 +305,8 @@ static int compare(session *s, const trajectory *estimate) {
     output plot = {0};
     int code = EXIT_FAILED;
     if (open_plot(s, &plot) && evaluate_read_truth(s, &truth)) {
-        code = evaluate_print(s, s->inputs[0], estimate, NULL, &truth, session_json_is_stdout(s) ? NULL : stdout, plot.stream ? &errors : NULL);
+        code = evaluate_print(s, s->inputs[0], estimate, NULL, &truth, session_json_is_stdout(s) ? NULL : stdout,
+                              plot.stream ? &errors : NULL);
     }
     if (code == EXIT_DONE && plot.stream) {
         code = evaluate_plot(s, plot.stream, &errors);
@@ -333,13 +350,13 @@ static int run(session *s) {
     return code;
 }
 
-const command_info evaluate_command = {.name = "evaluate",
-                                       .bit = FOR_EVALUATE,
-                                       .arguments = "[OPTION]... --ground-truth FILE [TRAJECTORY]",
-                                       .summary = "measure how far a trajectory is from the true one",
-                                       .examples = {"poses.txt --ground-truth truth.txt",
-                                                    "poses.txt --ground-truth truth.txt --plot errors.png"},
-                                       .traits = COMMAND_READS_TEXT | COMMAND_READS_STDIN,
-                                       .settle = settle,
-                                       .take_inputs = take_inputs,
-                                       .run = run};
+const command_info evaluate_command = {
+    .name = "evaluate",
+    .bit = FOR_EVALUATE,
+    .arguments = "[OPTION]... --ground-truth FILE [TRAJECTORY]",
+    .summary = "measure how far a trajectory is from the true one",
+    .examples = {"poses.txt --ground-truth truth.txt", "poses.txt --ground-truth truth.txt --plot errors.png"},
+    .traits = COMMAND_READS_TEXT | COMMAND_READS_STDIN,
+    .settle = settle,
+    .take_inputs = take_inputs,
+    .run = run};

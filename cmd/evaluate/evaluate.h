@@ -26,8 +26,8 @@ int evaluate_print(session *session, const char *name, const trajectory *estimat
 void evaluate_print_table(FILE *out, const pcgpu_evaluation *e, double scale);
 void evaluate_print_json(const session *s, const char *name, const pcgpu_evaluation *e, double scale);
 
-/* evaluate_align.c: the scale of the estimate, of which T is the rigid alignment; and the mean error in radians of the rotations
- * from pose to pose, `reordered` as if the quaternions of the estimate were w x y z in its file. */
+/* evaluate_align.c: the scale of the estimate, of which T is the rigid alignment; and the mean error in radians of the
+ * rotations from pose to pose, `reordered` as if the quaternions of the estimate were w x y z in its file. */
 double evaluate_scale(const double *estimate, const double *truth, int64_t count, const double T[16]);
 double evaluate_turn_error(const double *estimate, const double *truth, int64_t count, bool reordered);
 

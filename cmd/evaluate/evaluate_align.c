@@ -9,7 +9,8 @@ static bool both_have(const double *a, const double *b, int64_t i) {
     return a[16 * i] == a[16 * i] && b[16 * i] == b[16 * i];
 }
 
-/* The scale of the least squares of Umeyama (1991), whose rotation, here that of T_truth_estimate, does not depend on it. */
+/* The scale of the least squares of Umeyama (1991), whose rotation, here that of T_truth_estimate, does not depend on
+ * it. */
 double evaluate_scale(const double *estimate, const double *truth, int64_t count, const double T[16]) {
     double mean[6] = {0}, product = 0, square = 0;
     int64_t n = 0;
@@ -44,8 +45,12 @@ static void quaternion_of(const double *T, bool reordered, double q[4]) {
         largest = square[i] > square[largest] ? i : largest;
     }
     const double v = 0.5 * sqrt(square[largest]), s = 0.25 / v;
-    const double xy = T[1] + T[4], xz = T[2] + T[8], yz = T[6] + T[9], wx = T[9] - T[6], wy = T[2] - T[8], wz = T[4] - T[1];
-    const double all[4][4] = {{v, xy * s, xz * s, wx * s}, {xy * s, v, yz * s, wy * s}, {xz * s, yz * s, v, wz * s}, {wx * s, wy * s, wz * s, v}};
+    const double xy = T[1] + T[4], xz = T[2] + T[8], yz = T[6] + T[9], wx = T[9] - T[6], wy = T[2] - T[8],
+                 wz = T[4] - T[1];
+    const double all[4][4] = {{v, xy * s, xz * s, wx * s},
+                              {xy * s, v, yz * s, wy * s},
+                              {xz * s, yz * s, v, wz * s},
+                              {wx * s, wy * s, wz * s, v}};
     for (int i = 0; i < 4; i++) {
         q[i] = all[largest][reordered ? (i + 1) % 4 : i];
     }
@@ -73,7 +78,8 @@ double evaluate_turn_error(const double *estimate, const double *truth, int64_t 
         }
         if (n++ > 0) {
             relative(step[0], step[1], step[2]);
-            sum += 2 * atan2(sqrt(step[2][0] * step[2][0] + step[2][1] * step[2][1] + step[2][2] * step[2][2]), fabs(step[2][3]));
+            sum += 2 * atan2(sqrt(step[2][0] * step[2][0] + step[2][1] * step[2][1] + step[2][2] * step[2][2]),
+                             fabs(step[2][3]));
         }
         memcpy(before, q, sizeof q);
     }

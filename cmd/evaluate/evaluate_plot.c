@@ -116,7 +116,8 @@ static void add_segments(pc_chart *chart, segment_curves *c, double (*values)[PC
     chart->x_unit = "m";
     chart->curve_count = 2;
     for (int kind = 0; kind < 2; kind++) {
-        chart->curves[kind] = (pc_curve){.name = names[kind], .x = c->length[kind], .y = values[kind], .count = c->count[kind], .marks = true};
+        chart->curves[kind] = (pc_curve){
+            .name = names[kind], .x = c->length[kind], .y = values[kind], .count = c->count[kind], .marks = true};
     }
     chart->levels[0] = (pc_level){"mean of KITTI", mean};
     chart->level_count = 1;
@@ -151,7 +152,8 @@ int evaluate_plot(const session *s, FILE *stream, const pose_errors *e) {
     snprintf(caption, sizeof caption, "%.80s against %.80s: %lld poses, %lld missing, %.1f m", path_base(s->inputs[0]),
              path_base(s->options->ground_truth), (long long)all->poses, (long long)all->missing, all->length);
     const bool some = segments.count[0] + segments.count[1] > 0; /* else the path is too short for them */
-    pcgpu_status status = pc_plot(s->context, caption, charts, some ? 4 : 2, WIDTH, some ? HEIGHT : HEIGHT / 2, &picture);
+    pcgpu_status status =
+        pc_plot(s->context, caption, charts, some ? 4 : 2, WIDTH, some ? HEIGHT : HEIGHT / 2, &picture);
     status = status == PCGPU_OK ? pc_picture_write(s->context, stream, name, &picture) : status;
     pc_picture_free(&picture);
     return exit_code_of(status, name, s->context);

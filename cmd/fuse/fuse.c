@@ -196,8 +196,9 @@ int fuse_write_model(fusion *f) {
         if (triangles) {
             snprintf(counted, sizeof counted, ", %lld triangles", (long long)mesh.triangles);
         }
-        report_result(j->names[0], "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points%s", (long long)f->fused,
-                      stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6, (long long)mesh.vertices.rows, counted);
+        report_result(j->names[0], "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points%s",
+                      (long long)f->fused, stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6,
+                      (long long)mesh.vertices.rows, counted);
     }
     pcgpu_mesh_free(&mesh);
     return code;
@@ -211,7 +212,9 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
     if (!o->poses) {
         wrong = "no poses; give --poses FILE with one line per image, or let pcgpu odometry find the poses";
     } else if (!o->output && !o->mesh && !o->picture) {
-        wrong = "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, --picture FILE.png, or all";
+        wrong =
+            "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, --picture FILE.png, or "
+            "all";
     }
     return !wrong || refuse(why, "%s", wrong);
 }

@@ -1,5 +1,5 @@
-/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, the properties of this
- * build and machine. */
+/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, the properties of
+ * this build and machine. */
 #include "camera_file.h"
 #include "info.h"
 #include "trajectory.h"
@@ -8,7 +8,8 @@
 
 static int describe(job *j, const peek *p) {
     const char *path = j->inputs[0];
-    const bool given = j->session->options->format, camera = option_given(j->session->options, "camera", j->session->command);
+    const bool given = j->session->options->format,
+               camera = option_given(j->session->options, "camera", j->session->command);
     char why[256];
     const pcgpu_format_info *format = given ? pcgpu_format_by_name(j->session->options->format)
                                             : pcgpu_format_of_input(path, p->head, p->size, why, sizeof why);
@@ -47,8 +48,7 @@ const command_info info_command = {.name = "info",
                                    .bit = FOR_INFO,
                                    .arguments = "[OPTION]... [INPUT]...",
                                    .summary = "show what is in a file, or what this build and machine can do",
-                                   .examples = {"scan.bin",
-                                                "scans/ --json report.jsonl"},
+                                   .examples = {"scan.bin", "scans/ --json report.jsonl"},
                                    .traits = COMMAND_READS_ITSELF | COMMAND_SHOWS_COLUMNS,
                                    .inputs_per_job = 1,
                                    .run = run};

@@ -1,5 +1,5 @@
-/* What the kinds of inputs of info share. Each function describes one input, with --json and as text, and returns an exit
- * code. */
+/* What the kinds of inputs of info share. Each function describes one input, with --json and as text, and returns an
+ * exit code. */
 #ifndef INFO_H
 #define INFO_H
 
@@ -21,8 +21,8 @@ bool info_is_config(const char *path, const char *head, size_t size);
 /* ---- a cloud: info_measure.c measures it, info_print.c prints it ---- */
 
 typedef struct column_info {
-    float low, high;       /* of the finite values, offset not counted */
-    double mean;           /* with the offset; NaN without a finite value */
+    float low, high; /* of the finite values, offset not counted */
+    double mean;     /* with the offset; NaN without a finite value */
     int64_t non_finite;
 } column_info;
 
@@ -30,12 +30,12 @@ typedef struct cloud_info {
     column_info columns[PCGPU_MAX_COLUMNS];
     int64_t non_finite, at_origin, duplicates; /* points */
     double extent[3];                          /* metres; NaN without a finite point */
-    double spacing[3];                         /* to the nearest other position, of the points in a sample: a tenth has less,
+    double spacing[3];               /* to the nearest other position, of the points in a sample: a tenth has less,
                                                   the half, a tenth has more; NaN without two positions */
-    double near_duplicates;                    /* the fraction of the sample with a much nearer one */
-    double density, cell;                      /* points per square metre seen from above, in occupied cells; NaN */
-    int64_t outliers, first_outlier;           /* points far from nearly all others; the record of the first */
-    bool wrong; /* odd[0] is that of pcgpu_cloud_looks_wrong */
+    double near_duplicates;          /* the fraction of the sample with a much nearer one */
+    double density, cell;            /* points per square metre seen from above, in occupied cells; NaN */
+    int64_t outliers, first_outlier; /* points far from nearly all others; the record of the first */
+    bool wrong;                      /* odd[0] is that of pcgpu_cloud_looks_wrong */
     int odd_count;
     char odd[INFO_ODD][256];
 } cloud_info;

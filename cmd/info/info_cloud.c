@@ -23,7 +23,8 @@ static void judge_points(const pcgpu_cloud *cloud, cloud_info *info) {
         odd(info, "there are no points");
     }
     if (info->non_finite > 0) {
-        odd(info, "%lld of %lld points have NaN or infinity in x, y or z; commands drop them", (long long)info->non_finite, rows);
+        odd(info, "%lld of %lld points have NaN or infinity in x, y or z; commands drop them",
+            (long long)info->non_finite, rows);
     }
     if (info->at_origin > 0) {
         odd(info, "%lld points are at (0,0,0), which some sensors write for no return; --drop-origin drops them",
@@ -33,12 +34,15 @@ static void judge_points(const pcgpu_cloud *cloud, cloud_info *info) {
         odd(info, "%lld points are exact duplicates of an earlier one", (long long)info->duplicates);
     }
     if (info->near_duplicates > MANY_NEAR) {
-        odd(info, "about %.0f %% of the points have another one nearer than %.2g m, a hundredth of the spacing: near-duplicates, "
-                  "such as of two scans in one file; sample --min-distance or voxelize --features first thins them",
+        odd(info,
+            "about %.0f %% of the points have another one nearer than %.2g m, a hundredth of the spacing: "
+            "near-duplicates, such as of two scans in one file; sample --min-distance or voxelize --features first "
+            "thins them",
             100 * info->near_duplicates, 0.01 * info->spacing[1]);
     }
     if (info->outliers > 0) {
-        odd(info, "%lld points, such as record %lld, lie more than 10 times the extent of nearly all points away from them",
+        odd(info,
+            "%lld points, such as record %lld, lie more than 10 times the extent of nearly all points away from them",
             (long long)info->outliers, (long long)info->first_outlier);
     }
 }
@@ -55,7 +59,8 @@ static void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info
         const column_info *c = &info->columns[k];
         if (c->non_finite == cloud->rows) {
             odd(info, "column %s has no finite value", cloud->names[k]);
-        } else if (c->low == c->high && !pcgpu_column_is_remainder(cloud, k) && !pcgpu_column_is_remainder(cloud, k + 1)) {
+        } else if (c->low == c->high && !pcgpu_column_is_remainder(cloud, k) &&
+                   !pcgpu_column_is_remainder(cloud, k + 1)) {
             odd(info, "column %s is %g everywhere", cloud->names[k], (double)c->low + cloud->offset[k]);
         }
     }

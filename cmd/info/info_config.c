@@ -42,7 +42,8 @@ bool info_is_config(const char *path, const char *head, size_t size) {
 static long place_of(const char *path, const char *error) {
     unsigned line = 0, column = 0;
     const size_t n = strlen(path);
-    return strncmp(path, error, n) == 0 && sscanf(error + n, ":%9u:%9u", &line, &column) == 2 ? 1000L * line + column : 0;
+    return strncmp(path, error, n) == 0 && sscanf(error + n, ":%9u:%9u", &line, &column) == 2 ? 1000L * line + column
+                                                                                              : 0;
 }
 
 /* Reads the file for each command. None can: `why` is the error of the command that read most of it. */

@@ -105,7 +105,8 @@ int info_image(job *j, FILE *stream, const char *head, size_t size) {
     info.format = png ? "png" : "pgm";
     const bool picture = is_picture(head, size, &info) || is_grey_picture(head, size, &info);
     if (!picture) {
-        pcgpu_status status = pcgpu_read_depth(j->session->context, stream, j->inputs[0], j->session->options->format, &depth);
+        pcgpu_status status =
+            pcgpu_read_depth(j->session->context, stream, j->inputs[0], j->session->options->format, &depth);
         if (status != PCGPU_OK) {
             return job_failed(j, status);
         }
@@ -140,8 +141,8 @@ int info_camera(job *j) {
     json_numbers(out, "fx_fy_cx_cy", (const double[]){camera.fx, camera.fy, camera.cx, camera.cy}, 4);
     if (!session_json_is_stdout(j->session)) {
         print_shown(j->session->out, j->names[0]);
-        fprintf(j->session->out, ": a camera, %s: fx %.9g, fy %.9g, cx %.9g, cy %.9g pixels", format, camera.fx, camera.fy, camera.cx,
-                camera.cy);
+        fprintf(j->session->out, ": a camera, %s: fx %.9g, fy %.9g, cx %.9g, cy %.9g pixels", format, camera.fx,
+                camera.fy, camera.cx, camera.cy);
         fprintf(j->session->out, camera.width > 0 ? ", %d x %d\n" : "\n", camera.width, camera.height);
         fputs("  --camera takes this file\n", j->session->out);
     }

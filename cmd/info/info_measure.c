@@ -8,9 +8,9 @@
 
 enum { QUERIES = 512, FEWEST_QUERIES = 64, WORK = 1 << 26, SAMPLE = 4096, SIDE = 2048 };
 
-#define NEAR       0.01 /* of the spacing: nearer positions are near-duplicates */
-#define FAR_AWAY   10.0 /* extents of nearly all points, from these: outliers */
-#define CELL       16.0 /* spacings */
+#define NEAR     0.01 /* of the spacing: nearer positions are near-duplicates */
+#define FAR_AWAY 10.0 /* extents of nearly all points, from these: outliers */
+#define CELL     16.0 /* spacings */
 
 static const float *row(const pcgpu_cloud *cloud, int64_t i) {
     return cloud->data + i * cloud->columns;
@@ -171,7 +171,8 @@ static void count_outliers(const pcgpu_cloud *cloud, const float low[3], const f
         const float *p = row(cloud, i);
         bool far = false;
         for (int k = 0; k < 3; k++) {
-            far = far || (double)p[k] < (double)low[k] - FAR_AWAY * wide || (double)p[k] > (double)high[k] + FAR_AWAY * wide;
+            far = far || (double)p[k] < (double)low[k] - FAR_AWAY * wide ||
+                  (double)p[k] > (double)high[k] + FAR_AWAY * wide;
         }
         if (far && counts(cloud, p)) {
             info->first_outlier = info->outliers++ == 0 ? i : info->first_outlier;

@@ -102,8 +102,8 @@ static void print_columns(FILE *out, const pcgpu_cloud *cloud, const column_info
         value_text(columns[k].low, offset, low);
         value_text(columns[k].high, offset, high);
         snprintf(mean, sizeof mean, offset != 0 ? "%.10g" : "%.7g", columns[k].mean);
-        fprintf(out, "%*s %-8s %16s %16s %16s %10lld\n", shown < 12 ? 12 - shown : 0, "", type_name(cloud->types[k]), low, high,
-                mean, (long long)columns[k].non_finite);
+        fprintf(out, "%*s %-8s %16s %16s %16s %10lld\n", shown < 12 ? 12 - shown : 0, "", type_name(cloud->types[k]),
+                low, high, mean, (long long)columns[k].non_finite);
     }
 }
 
@@ -124,8 +124,8 @@ static void print_geometry(FILE *out, const cloud_info *info) {
                 length_text(info->spacing[2], text[2]));
     }
     if (!isnan(info->density)) {
-        fprintf(out, "  density: %.3g points per square metre, seen from above, in occupied cells of %s m\n", info->density,
-                length_text(info->cell, text[0]));
+        fprintf(out, "  density: %.3g points per square metre, seen from above, in occupied cells of %s m\n",
+                info->density, length_text(info->cell, text[0]));
     }
 }
 
@@ -136,7 +136,8 @@ void cloud_print_text(FILE *out, const job *j, const cloud_info *info, const pcg
         columns += !pcgpu_column_is_remainder(cloud, k);
     }
     print_shown(out, j->names[0]);
-    fprintf(out, ": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?", (long long)cloud->rows, columns);
+    fprintf(out, ": %s, %lld points, %d columns\n", j->input_format[0] ? j->input_format[0]->name : "?",
+            (long long)cloud->rows, columns);
     print_columns(out, cloud, info->columns);
     if (file->encoding[0]) {
         fputs("  encoding: ", out);

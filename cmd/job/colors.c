@@ -26,7 +26,8 @@ static bool stem_of(const char *path, const char *word, char *out, size_t size) 
     if (!word) {
         return snprintf(out, size, "%.*s", whole, name) < (int)size;
     }
-    return depth && snprintf(out, size, "%.*s%s%.*s", (int)(depth - name), name, word, (int)(name + whole - depth - 5), depth + 5) < (int)size;
+    return depth && snprintf(out, size, "%.*s%s%.*s", (int)(depth - name), name, word, (int)(name + whole - depth - 5),
+                             depth + 5) < (int)size;
 }
 
 static bool same_file(const char *path, const char *other) {
@@ -34,16 +35,16 @@ static bool same_file(const char *path, const char *other) {
     return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-/* The colour image of one depth image in a folder, malloc'd; NULL: none. A .jpg is found, too, so that the reader can say what
- * to do about it. */
+/* The colour image of one depth image in a folder, malloc'd; NULL: none. A .jpg is found, too, so that the reader can
+ * say what to do about it. */
 static char *find_in_folder(const char *folder, const char *input) {
     static const char *const words[] = {"color", "rgb", NULL}, *const extensions[] = {".png", ".jpg", ".jpeg"};
     char stem[1024], path[4096];
     for (int e = 0; e < 3; e++) {
         for (int w = 0; w < 3; w++) {
             if (stem_of(input, words[w], stem, sizeof stem) &&
-                snprintf(path, sizeof path, "%s/%s%s", folder, stem, extensions[e]) < (int)sizeof path && exists(path) &&
-                (words[w] || !same_file(path, input))) {
+                snprintf(path, sizeof path, "%s/%s%s", folder, stem, extensions[e]) < (int)sizeof path &&
+                exists(path) && (words[w] || !same_file(path, input))) {
                 return strdup(path);
             }
         }
@@ -57,10 +58,11 @@ static bool find_all_in_folder(session *s, reason *why) {
         if (s->colors[i]) {
             input_protect(s->colors[i]);
         } else {
-            return refuse(why,
-                          "%s: no colour image for %s; it has the name of the depth image, or color or rgb in place of depth, and ends "
-                          "in .png; or give a list of the images to --color",
-                          s->options->color, input_name(s->inputs[i]));
+            return refuse(
+                why,
+                "%s: no colour image for %s; it has the name of the depth image, or color or rgb in place of depth, "
+                "and ends in .png; or give a list of the images to --color",
+                s->options->color, input_name(s->inputs[i]));
         }
     }
     return true;
@@ -118,7 +120,8 @@ static bool read_list(const char *path, color_list *l, reason *why) {
         }
         const bool timed = !exists(line) && timed_line(line, false, &time, name, sizeof name);
         if (l->count > 0 && timed != l->timed) {
-            good = line_wrong(&f, "a line with a time among lines without, or the reverse; give names, or lines \"TIME NAME\"");
+            good = line_wrong(
+                &f, "a line with a time among lines without, or the reverse; give names, or lines \"TIME NAME\"");
             break;
         }
         l->timed = timed;
@@ -151,15 +154,16 @@ static bool match_times(session *s, const color_list *l, reason *why) {
                       input_name(s->options->color), TIMED_NEAR);
     }
     if (missing > 0) {
-        report_warning(s->options->color, "%d of %d depth images have no colour image within %g s; they add shape only", missing,
-                       s->input_count, TIMED_NEAR);
+        report_warning(s->options->color, "%d of %d depth images have no colour image within %g s; they add shape only",
+                       missing, s->input_count, TIMED_NEAR);
     }
     return true;
 }
 
 static bool match_order(session *s, color_list *l, reason *why) {
     if (l->count != s->input_count) {
-        return refuse(why, "%s: %lld colour images for %d depth images; give one per line, in the order of the depth images",
+        return refuse(why,
+                      "%s: %lld colour images for %d depth images; give one per line, in the order of the depth images",
                       input_name(s->options->color), (long long)l->count, s->input_count);
     }
     for (int i = 0; i < s->input_count; i++) {

@@ -5,9 +5,9 @@
 #include "job.h"
 
 /* Finds the colour image of each input: session->colors, whose entry is NULL where a list by times has none near. From
- * --color a folder, where the image has the name of the depth image or that name with "color" or "rgb" for "depth"; or a
- * list: a name per line in the order of the inputs, or lines "TIME NAME" as the rgb.txt and the associations of TUM RGB-D
- * for images that are named by their times. */
+ * --color a folder, where the image has the name of the depth image or that name with "color" or "rgb" for "depth"; or
+ * a list: a name per line in the order of the inputs, or lines "TIME NAME" as the rgb.txt and the associations of TUM
+ * RGB-D for images that are named by their times. */
 bool colors_find(session *session, reason *why);
 void colors_free(session *session);
 

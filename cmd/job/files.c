@@ -15,8 +15,8 @@
 
 /* The files of this run, by device and inode. */
 static file_set inputs, written;
-static bool inputs_unknown;      /* without memory for the set: no file is replaced */
-static bool keeping_is_possible; /* set once, before the first output */
+static bool inputs_unknown;                                    /* without memory for the set: no file is replaced */
+static bool keeping_is_possible;                               /* set once, before the first output */
 static pthread_mutex_t sets_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards both sets, which allocate */
 
 /* ---- inputs ---- */
@@ -291,7 +291,9 @@ void output_discard(output *o) {
 
 static bool commit_failed(output *o, int error) {
     report_error(output_shown(o->path), error == EBUSY ? "%s" : "cannot write: %s",
-                 error == EBUSY ? is_an_input : error ? strerror(error) : "the device refused the data");
+                 error == EBUSY ? is_an_input
+                 : error        ? strerror(error)
+                                : "the device refused the data");
     output_discard(o);
     return false;
 }

@@ -44,8 +44,8 @@ typedef struct output {
     existing_file existing;
 } output;
 
-/* Checks the rules without opening: an existing file is handled as `existing` says, and an input is never replaced; binary
- * data (not `text`) goes to a terminal only with EXISTING_REPLACED, which is --force. */
+/* Checks the rules without opening: an existing file is handled as `existing` says, and an input is never replaced;
+ * binary data (not `text`) goes to a terminal only with EXISTING_REPLACED, which is --force. */
 bool output_check(const char *path, existing_file existing, bool text);
 /* From now on the message about an existing file names --skip-existing, too. */
 void output_suggest_keeping(void);
@@ -80,7 +80,8 @@ bool folder_check(const char *path); /* whether it can be created */
 bool path_is_stream(const char *path);
 /* Whether a name in a folder is below it: relative, and without "..". */
 bool path_stays_below(const char *name);
-/* "DIR/STEM.EXT" for a folder and an input, "DIR/SUB/STEM.EXT" for one that is named "..././SUB/STEM"; malloc'd, NULL when memory is exhausted. `extension` has its dot. */
+/* "DIR/STEM.EXT" for a folder and an input, "DIR/SUB/STEM.EXT" for one that is named "..././SUB/STEM"; malloc'd, NULL
+ * when memory is exhausted. `extension` has its dot. */
 char *path_in_folder(const char *folder, const char *input, const char *extension);
 
 #endif

@@ -49,7 +49,8 @@ bool path_shares_folder(const char *path, const char *other) {
     char *folders[] = {path_folder(path), path_folder(other)};
     struct stat a, b;
     const bool both = folders[0] && folders[1], there = both && stat(folders[0], &a) == 0 && stat(folders[1], &b) == 0;
-    const bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : both && strcmp(folders[0], folders[1]) == 0;
+    const bool same =
+        there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : both && strcmp(folders[0], folders[1]) == 0;
     free(folders[0]);
     free(folders[1]);
     return same;

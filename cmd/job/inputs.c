@@ -1,4 +1,5 @@
-/* The inputs of a run: names on the command line and of --files-from, the files of folders, and the share of --shard. */
+/* The inputs of a run: names on the command line and of --files-from, the files of folders, and the share of
+ * --shard. */
 #define _DEFAULT_SOURCE /* scandir */
 #include "inputs.h"
 #include "files.h"
@@ -27,7 +28,8 @@ void input_list_free(input_list *list) {
 static bool append(input_list *list, char *path, reason *why) {
     if (path && list->count == list->capacity) {
         const int capacity = list->capacity ? 2 * list->capacity : 64;
-        const char **paths = list->capacity < INT32_MAX / 2 ? realloc(list->paths, (size_t)capacity * sizeof *paths) : NULL;
+        const char **paths =
+            list->capacity < INT32_MAX / 2 ? realloc(list->paths, (size_t)capacity * sizeof *paths) : NULL;
         list->paths = paths ? paths : list->paths;
         list->capacity = paths ? capacity : list->capacity;
     }
@@ -111,7 +113,8 @@ static bool list_folder(input_list *list, const input_options *how, const char *
     if (n < 0) {
         return refuse(why, "%s: %s; give a folder that can be read", folder, strerror(errno));
     }
-    bool good = !how->follow || stat(folder, &st) != 0 || file_set_add(&list->entered, &st) || refuse(why, "out of memory");
+    bool good =
+        !how->follow || stat(folder, &st) != 0 || file_set_add(&list->entered, &st) || refuse(why, "out of memory");
     for (int i = 0; i < n; i++) {
         good = good && add_entry(list, how, folder, entries[i]->d_name, below, why);
         free(entries[i]);
@@ -139,14 +142,16 @@ static bool add(input_list *list, const input_options *how, const char *path, bo
         return true; /* as the shell's * names it, too */
     }
     return list_folder(list, how, path, strstr(path, "/./"), why) &&
-           (list->count > before || refuse(why, "%s: no file of a known format in this folder; give %s--format for files "
-                                                "with other names",
+           (list->count > before || refuse(why,
+                                           "%s: no file of a known format in this folder; give %s--format for files "
+                                           "with other names",
                                            path, how->recursive ? "" : "-r for those in its sub-folders, or "));
 }
 
 /* ---- lists of names ---------------------------------------------------------------------------------------------- */
 
-/* The name of a line "TIME NAME", which is relative to the folder of the list; NULL for another line, and without memory. */
+/* The name of a line "TIME NAME", which is relative to the folder of the list; NULL for another line, and without
+ * memory. */
 static char *timed_name(const char *list, const char *line) {
     char name[TIMED_NAME];
     double time;
@@ -208,7 +213,8 @@ static bool environment_number(const char *name, long *value, reason *why) {
  * that it is the fourth, and resubmitted tasks 3,5 cannot know of how many they were. */
 static bool slurm_task(long *id, long *count, reason *why) {
     long first = 0, last = 0, step = 1;
-    if (!environment_number("SLURM_ARRAY_TASK_ID", id, why) || !environment_number("SLURM_ARRAY_TASK_MIN", &first, why) ||
+    if (!environment_number("SLURM_ARRAY_TASK_ID", id, why) ||
+        !environment_number("SLURM_ARRAY_TASK_MIN", &first, why) ||
         !environment_number("SLURM_ARRAY_TASK_COUNT", count, why) ||
         (getenv("SLURM_ARRAY_TASK_STEP") && !environment_number("SLURM_ARRAY_TASK_STEP", &step, why)) ||
         (getenv("SLURM_ARRAY_TASK_MAX") && !environment_number("SLURM_ARRAY_TASK_MAX", &last, why))) {
@@ -216,8 +222,9 @@ static bool slurm_task(long *id, long *count, reason *why) {
     }
     step = step > 0 ? step : 1;
     if (getenv("SLURM_ARRAY_TASK_MAX") && (last - first) / step + 1 != *count) {
-        return refuse(why, "shard slurm: the array of %ld tasks from %ld to %ld has gaps; submit the whole array, such as "
-                           "0-7, and give --skip-existing to complete an earlier one",
+        return refuse(why,
+                      "shard slurm: the array of %ld tasks from %ld to %ld has gaps; submit the whole array, such as "
+                      "0-7, and give --skip-existing to complete an earlier one",
                       *count, first, last);
     }
     *id = (*id - first) / step + 1;

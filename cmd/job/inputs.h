@@ -13,17 +13,17 @@ typedef struct input_list {
 } input_list;
 
 typedef struct input_options {
-    const char *files_from; /* a list of names, "-" for standard input, or NULL */
-    bool zero_ends;         /* its names end with a zero byte */
-    bool recursive;         /* take the sub-folders of folders */
-    bool follow;            /* and those that are links, each folder once */
+    const char *files_from;  /* a list of names, "-" for standard input, or NULL */
+    bool zero_ends;          /* its names end with a zero byte */
+    bool recursive;          /* take the sub-folders of folders */
+    bool follow;             /* and those that are links, each folder once */
     const file_set *outputs; /* folders of outputs, which are left out; or NULL */
-    bool any_format;        /* take all files of folders, not only those with the name of a known format */
+    bool any_format;         /* take all files of folders, not only those with the name of a known format */
 } input_options;
 
-/* Names stay as they are; a folder stands for the files in it, by name, also those that are links; a link to a file that is
- * missing stays, so that it fails as an input. The files of a sub-folder are named
- * FOLDER/./SUB/FILE: an output keeps what follows "/./". On failure the list is empty. */
+/* Names stay as they are; a folder stands for the files in it, by name, also those that are links; a link to a file
+ * that is missing stays, so that it fails as an input. The files of a sub-folder are named FOLDER/./SUB/FILE: an output
+ * keeps what follows "/./". On failure the list is empty. */
 bool input_list_make(const input_options *how, const char *const *given, int count, input_list *list, reason *why);
 void input_list_free(input_list *list);
 

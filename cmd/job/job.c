@@ -66,7 +66,8 @@ int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
                                     .depth_counts = &j->depth[i],
                                     .found = &j->input_format[i],
                                     .file = file,
-                                    .force = j->session->options->force || (j->session->command->traits & COMMAND_SHOWS_COLUMNS),
+                                    .force = j->session->options->force ||
+                                             (j->session->command->traits & COMMAND_SHOWS_COLUMNS),
                                     .complete = complete_of(j)};
     progress_begin(j->names[0], "reading");
     pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])

@@ -18,19 +18,19 @@ typedef struct session {
     option_values *options;
     const char **inputs;
     int input_count;
-    char **colors;   /* with --color: the colour image of each input, see colors.h */
-    input_list list; /* it owns the inputs, or */
-    pair_list pairs; /* of --pairs; it owns the inputs */
+    char **colors;              /* with --color: the colour image of each input, see colors.h */
+    input_list list;            /* it owns the inputs, or */
+    pair_list pairs;            /* of --pairs; it owns the inputs */
     struct sweep_table *sweeps; /* of --sweeps */
     pcgpu_context *context;
-    int shard;   /* of --shard, from 1; 0: none */
-    int at_once; /* jobs that share the memory; 0: one */
+    int shard;                       /* of --shard, from 1; 0: none */
+    int at_once;                     /* jobs that share the memory; 0: one */
     bool device_failed, device_lost; /* set by job_failed: a job may do on another GPU; no job may do on this one */
-    const char *name; /* of the current input, for messages of the library */
-    output json;      /* stream NULL without --json */
-    struct json_lines *before; /* the lines of an earlier run in its file, or NULL */
-    FILE *out;        /* what commands print on standard output */
-    FILE *lines;      /* a file with a line for each job, or NULL */
+    const char *name;                /* of the current input, for messages of the library */
+    output json;                     /* stream NULL without --json */
+    struct json_lines *before;       /* the lines of an earlier run in its file, or NULL */
+    FILE *out;                       /* what commands print on standard output */
+    FILE *lines;                     /* a file with a line for each job, or NULL */
 } session;
 
 enum { JOB_CLOUDS = 2, JOB_OUTPUTS = 8 };
@@ -45,30 +45,30 @@ typedef struct job {
     int count; /* inputs that the job reads; 0 = the command reads all inputs of the session */
     const char *inputs[JOB_CLOUDS], *names[JOB_CLOUDS];
     const pcgpu_format_info *input_format[JOB_CLOUDS]; /* of the inputs that were read */
-    bool projective; /* the inputs are depth images for projective association */
+    bool projective;                                   /* the inputs are depth images for projective association */
     pcgpu_depth images[JOB_CLOUDS];
     pcgpu_cloud clouds[JOB_CLOUDS];
     pcgpu_depth_counts depth[JOB_CLOUDS]; /* of depth images, else 0 */
     const pcgpu_format_info *format;      /* of --output; NULL without one */
     job_output outputs[JOB_OUTPUTS];
     int output_count;
-    int64_t line; /* of the pair in --pairs, else 0 */
+    int64_t line;   /* of the pair in --pairs, else 0 */
     bool in_pieces; /* the command reads the input itself */
-    bool shares;  /* the job uses the outputs of another job of the batch */
+    bool shares;    /* the job uses the outputs of another job of the batch */
     double begin, read_seconds, write_seconds;
     /* Set by the command: */
     pcgpu_run run;
-    int64_t points_out; /* -1 = not a cloud */
-    const char *unit;   /* of points_out, NULL = points */
+    int64_t points_out;   /* -1 = not a cloud */
+    const char *unit;     /* of points_out, NULL = points */
     double transform[16]; /* of a pair in --pairs */
-    json result;        /* members of "result", into `members` */
+    json result;          /* members of "result", into `members` */
     text_stream members;
     char error[1024]; /* the "error" of --json when the job failed */
 } job;
 
-/* Begins a job of one input. Process it if the exit code is EXIT_DONE, and end it in any case. Several jobs may be open; call
- * job_resume before continuing with another one. Begin and end return an exit code and print errors. With --batch the
- * job of the first input has the outputs of all. */
+/* Begins a job of one input. Process it if the exit code is EXIT_DONE, and end it in any case. Several jobs may be
+ * open; call job_resume before continuing with another one. Begin and end return an exit code and print errors. With
+ * --batch the job of the first input has the outputs of all. */
 int job_begin(job *job, session *session, const char **input);
 /* Begins a job of all inputs, which the command reads itself. Its name is that of the first input. */
 int job_begin_all(job *job, session *session);
@@ -111,7 +111,8 @@ void session_effect(const session *session, const char *const *inputs, int count
 bool session_check_format(const session *session, const char *path, reason *why);
 /* The rule for existing outputs: --force, --skip-existing or neither. */
 existing_file session_existing(const session *session);
-/* With --skip-existing: whether all outputs of job i exist; they appeared complete. The transform of a pair is known, too. */
+/* With --skip-existing: whether all outputs of job i exist; they appeared complete. The transform of a pair is known,
+ * too. */
 bool session_skips(const session *session, int i);
 bool session_print_skipped(const session *session, int i); /* its object of --json; false after an error message */
 /* The number of jobs of the run, and the input that names the outputs of job i. */
@@ -171,15 +172,16 @@ const pcgpu_format_info *output_format(const session *session, const char *path,
 /* The name of the format in which a cloud goes to --output: a stream without a name gets bin only where that loses
  * nothing, which is with four columns and no offset, else ply. */
 const char *cloud_format(const job *job, const pcgpu_cloud *cloud);
-/* What is read for the output: `complete` of pcgpu_read_options. A format without names of columns gets the usual columns. */
+/* What is read for the output: `complete` of pcgpu_read_options. A format without names of columns gets the usual
+ * columns. */
 unsigned complete_of(const job *job);
 
 /* The open stream of an output by the name of its option, or NULL without that output. */
 FILE *job_stream(const job *job, const char *name);
 /* The same for messages: the name of its file. */
 const char *job_output_name(const job *job, const char *option);
-/* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says besides
- * its points, or NULL. Returns an exit code and prints errors. */
+/* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says
+ * besides its points, or NULL. Returns an exit code and prints errors. */
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
 /* Prints the error of a failed library call with the name of the input. Returns the exit code. */
 int job_failed(job *job, pcgpu_status status);

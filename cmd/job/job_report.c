@@ -118,7 +118,8 @@ void job_print_json(const job *j, int code, const char *outputs) {
         return;
     }
     json_key(&out, "inputs");
-    json_print_strings(out.out, j->count ? j->inputs : j->session->inputs, j->count ? j->count : j->session->input_count);
+    json_print_strings(out.out, j->count ? j->inputs : j->session->inputs,
+                       j->count ? j->count : j->session->input_count);
     if (j->line > 0) {
         json_integer(&out, "line", j->line);
         json_text(&out, "source", j->inputs[0]);
@@ -150,7 +151,8 @@ static void report_each(const job *j) {
             bad += !pc_is_finite3(p[0], p[1], p[2]);
         }
         if (bad > 0) {
-            report_warning(j->names[i], "%lld of %lld points are not finite and were dropped", bad, (long long)cloud->rows);
+            report_warning(j->names[i], "%lld of %lld points are not finite and were dropped", bad,
+                           (long long)cloud->rows);
         }
     }
 }
@@ -164,8 +166,11 @@ void job_report(const job *j) {
                        (long long)run->points_in);
     }
     if (run->on_carrier > 0) {
-        report_warning(j->names[0], "%lld of %lld points are near the sensor in both scans and were dropped as returns of its carrier; "
-                       "give --keep-carrier to keep them", (long long)run->on_carrier, (long long)run->points_in);
+        report_warning(
+            j->names[0],
+            "%lld of %lld points are near the sensor in both scans and were dropped as returns of its carrier; "
+            "give --keep-carrier to keep them",
+            (long long)run->on_carrier, (long long)run->points_in);
     }
     if (run->backend[0]) {
         report_detail(j->names[0], "%s (%s, %d %s): %s", run->backend, run->device, run->threads,
@@ -179,6 +184,7 @@ void job_report(const job *j) {
     if (j->points_out >= 0) {
         report_summary(j->names[0], "%lld points -> %lld %s in %.3f s%s%s%s", (long long)run->points_in,
                        (long long)j->points_out, j->unit ? j->unit : "points", seconds_now() - j->begin,
-                       run->backend[0] ? " on " : "", run->backend, run->at_origin ? " (records at the origin dropped)" : "");
+                       run->backend[0] ? " on " : "", run->backend,
+                       run->at_origin ? " (records at the origin dropped)" : "");
     }
 }

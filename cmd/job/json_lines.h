@@ -1,4 +1,5 @@
-/* The lines of a --json file of an earlier run: those of inputs that are skipped now, and those of other shards, are kept. */
+/* The lines of a --json file of an earlier run: those of inputs that are skipped now, and those of other shards, are
+ * kept. */
 #ifndef JSON_LINES_H
 #define JSON_LINES_H
 

@@ -56,7 +56,8 @@ bool next_line(line_file *f, bool *whole) {
     f->line[n] = '\0';
     f->length = n;
     f->number -= !n && !*whole;
-    if (f->number == 1 && !f->zero_ends && n >= 3 && memcmp(f->line, "\xEF\xBB\xBF", 3) == 0) { /* as editors of Windows write */
+    if (f->number == 1 && !f->zero_ends && n >= 3 &&
+        memcmp(f->line, "\xEF\xBB\xBF", 3) == 0) { /* as editors of Windows write */
         f->length -= 3;
         memmove(f->line, f->line + 3, f->length + 1);
     }

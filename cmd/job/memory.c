@@ -1,6 +1,6 @@
-/* How much memory the process may take: MemAvailable of the kernel, the limits of the shell, and those of the control groups
- * from its own to the root. In a container the path may be one of the host, which is not there; the group of the container is the
- * root then. */
+/* How much memory the process may take: MemAvailable of the kernel, the limits of the shell, and those of the control
+ * groups from its own to the root. In a container the path may be one of the host, which is not there; the group of the
+ * container is the root then. */
 #include "memory.h"
 
 #include <stdbool.h>

@@ -7,9 +7,9 @@
 
 /* ---- the offset of coordinates ----------------------------------------------------------------------------------- */
 
-#define NEAR      1024.0      /* float32 resolves 0.06 mm up to here */
-#define RESOLVED  1e-3        /* metres */
-#define HALF_UNIT 0x1p-24     /* the largest relative rounding error of float32 */
+#define NEAR      1024.0  /* float32 resolves 0.06 mm up to here */
+#define RESOLVED  1e-3    /* metres */
+#define HALF_UNIT 0x1p-24 /* the largest relative rounding error of float32 */
 
 enum { BLOCK = 1024 }; /* rows */
 
@@ -40,8 +40,9 @@ void bounds_offset(const bounds *b, const char *name, double offset[3]) {
         worst = any ? fmax(worst, fmax(b->high[k] - offset[k], offset[k] - b->low[k]) * HALF_UNIT) : worst;
     }
     if (worst > RESOLVED) {
-        report_warning(name, "the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
-                       worst);
+        report_warning(
+            name, "the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
+            worst);
     }
 }
 
@@ -92,7 +93,8 @@ static bool is_among(const char (*names)[PCGPU_NAME_SIZE], int count, const char
 enum { MOST_LISTED = 8 };
 
 /* `names`: the columns that all have. Each other one is listed once. */
-static void warn_left_out(const pcgpu_cloud *clouds, int count, const char (*names)[PCGPU_NAME_SIZE], int columns, const char *name) {
+static void warn_left_out(const pcgpu_cloud *clouds, int count, const char (*names)[PCGPU_NAME_SIZE], int columns,
+                          const char *name) {
     char listed[MOST_LISTED][PCGPU_NAME_SIZE], list[MOST_LISTED * (PCGPU_NAME_SIZE + 2)] = "";
     size_t used = 0;
     int n = 0;
@@ -123,7 +125,8 @@ static void add_column(const pcgpu_cloud *clouds, int count, const char *name, p
         if (from >= 0) {
             out->types[k] = !any || clouds[i].types[from] == out->types[k] ? clouds[i].types[from] : PCGPU_FLOAT32;
             out->offset[k] = any ? out->offset[k] : clouds[i].offset[from];
-            exact = exact || clouds[i].offset[from] != out->offset[k] || pcgpu_column_is_remainder(&clouds[i], from + 1);
+            exact =
+                exact || clouds[i].offset[from] != out->offset[k] || pcgpu_column_is_remainder(&clouds[i], from + 1);
             any = true;
         }
     }
@@ -137,8 +140,8 @@ static void add_column(const pcgpu_cloud *clouds, int count, const char *name, p
     }
 }
 
-/* Names the column `source`. A column of the clouds with this name, since they were merged before, becomes source_2, or the
- * next name that is free. */
+/* Names the column `source`. A column of the clouds with this name, since they were merged before, becomes source_2, or
+ * the next name that is free. */
 static void name_source(const pcgpu_cloud *clouds, int count, pcgpu_cloud *out) {
     const int k = out->columns - 1, old = pcgpu_cloud_column(out, "source");
     out->types[k] = count <= 256 ? PCGPU_UINT8 : count <= 65536 ? PCGPU_UINT16 : PCGPU_UINT32;
@@ -156,7 +159,8 @@ static void name_source(const pcgpu_cloud *clouds, int count, pcgpu_cloud *out) 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Copies rows of a cloud to row `at` and on; column k is columns[k] there, or a value that its absence means. */
-static void copy_rows(const pcgpu_cloud *from, int64_t begin, int64_t end, const int *columns, int source, int64_t at, pcgpu_cloud *out) {
+static void copy_rows(const pcgpu_cloud *from, int64_t begin, int64_t end, const int *columns, int source, int64_t at,
+                      pcgpu_cloud *out) {
     const int n = out->columns - 1;
     for (int k = 0; k < n; k++) {
         const int c = columns[k];
@@ -194,7 +198,8 @@ static void fill(pcgpu_cloud *clouds, int count, const pcgpu_cloud *model, pcgpu
             columns[k] = pcgpu_cloud_column(&clouds[i], model->names[k]);
         }
         for (int64_t row = 0; row < clouds[i].rows; row += BLOCK) { /* which stay in the cache */
-            copy_rows(&clouds[i], row, row + BLOCK < clouds[i].rows ? row + BLOCK : clouds[i].rows, columns, i, at, out);
+            copy_rows(&clouds[i], row, row + BLOCK < clouds[i].rows ? row + BLOCK : clouds[i].rows, columns, i, at,
+                      out);
         }
         at += clouds[i].rows;
         pcgpu_cloud_free(&clouds[i]); /* so that the memory is that of one cloud and the largest */

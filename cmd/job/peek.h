@@ -7,12 +7,12 @@
 
 enum { PEEK_HEAD = 1 << 14 };
 
-/* The first bytes of an input, whose stream is read from its begin afterwards. A device, which may have no end, has no first
- * bytes. */
+/* The first bytes of an input, whose stream is read from its begin afterwards. A device, which may have no end, has no
+ * first bytes. */
 typedef struct peek {
-    FILE *stream; /* to be read */
+    FILE *stream;   /* to be read */
     FILE *original; /* of the file */
-    char *head; /* PEEK_HEAD bytes at most, with a zero byte after `size` */
+    char *head;     /* PEEK_HEAD bytes at most, with a zero byte after `size` */
     size_t size, used;
 } peek;
 

@@ -1,9 +1,9 @@
 /* Many inputs: threads that each take the next input, read it, process it, write its outputs, and take the next one.
  *
  * So reading, computing, compressing and writing of different inputs overlap, whichever of them takes the time, and no
- * more inputs are in memory than there are threads. A thread has a context of its own, on CUDA with a stream of its own:
- * copies of one input overlap with kernels of another one. Threads take the GPUs of --device in turns; the inputs of a
- * GPU that fails go to the next one. What a thread prints is kept until all inputs before have been printed, so
+ * more inputs are in memory than there are threads. A thread has a context of its own, on CUDA with a stream of its
+ * own: copies of one input overlap with kernels of another one. Threads take the GPUs of --device in turns; the inputs
+ * of a GPU that fails go to the next one. What a thread prints is kept until all inputs before have been printed, so
  * messages, standard output and --json are in the order of the inputs. */
 #include "job.h"
 
@@ -23,16 +23,16 @@ typedef struct pipeline {
     session *session;
     job_function process;
     int jobs, workers, threads;
-    int gpus; /* 1: of one device, whichever it is */
+    int gpus;              /* 1: of one device, whichever it is */
     pthread_mutex_t mutex; /* guards what follows */
     int next, printed;
-    int started; /* workers */
+    int started;          /* workers */
     bool lost[MOST_GPUS]; /* by the place of a GPU in --device */
     int worst;
-    printed **kept; /* by jobs; NULL: not done, or printed */
-    printed none;   /* of a job without memory for more */
+    printed **kept;    /* by jobs; NULL: not done, or printed */
+    printed none;      /* of a job without memory for more */
     int not_converged; /* of those that are done */
-    int failures; /* among those that have been printed */
+    int failures;      /* among those that have been printed */
     const char *failed[NAMED_FAILURES];
 } pipeline;
 
@@ -272,7 +272,8 @@ static void run_workers(pipeline *p) {
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (started + 1 < p->workers) {
-        report_detail(NULL, "the system refuses more than %d of %d threads; going on with these", started + 1, p->workers);
+        report_detail(NULL, "the system refuses more than %d of %d threads; going on with these", started + 1,
+                      p->workers);
     }
     run_worker(p);
     for (int i = 0; i < started; i++) {
@@ -281,8 +282,7 @@ static void run_workers(pipeline *p) {
 }
 
 static int run_pipeline(session *s, job_function process, int most) {
-    pipeline p = {
-        .session = s, .process = process, .jobs = session_job_count(s), .threads = pcgpu_threads(s->context)};
+    pipeline p = {.session = s, .process = process, .jobs = session_job_count(s), .threads = pcgpu_threads(s->context)};
     p.gpus = s->options->device.device == PCGPU_DEVICE_CUDA ? s->options->device.count : 1;
     p.workers = p.threads > p.gpus ? p.threads : p.gpus;
     p.workers = p.workers < most ? p.workers : most;

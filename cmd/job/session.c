@@ -44,7 +44,8 @@ bool output_is_text(const session *s, const option_row *option) {
     return (option->flags & OPTION_TEXT) || (is_main(option) && format && pcgpu_format_by_name(format)->text);
 }
 
-/* Of a cloud in a folder: the extension of its format. A scan of nuScenes keeps .pcd.bin, which says that it has 5 columns. */
+/* Of a cloud in a folder: the extension of its format. A scan of nuScenes keeps .pcd.bin, which says that it has 5
+ * columns. */
 static const char *output_extension(const session *s, const char *path, const char *input) {
     static const char nuscenes[] = ".pcd.bin";
     const char *extension = output_format(s, path, input)->extension;
@@ -83,9 +84,12 @@ static bool check_format(const session *s, const char *path, reason *why) {
         return refuse(why, "%s: %s holds one cloud without the number of the input; give .npz, or leave out --batch",
                       path, format->name);
     }
-    return format->writes || (format->writes_arrays && ((s->command->traits & COMMAND_WRITES_ARRAYS) || s->options->batch)) ||
-           refuse(why, format->writes_arrays || format->depth ? "%s cannot hold a cloud; give another --output-format, such as ply"
-                                                              : "%s is read and not written; give another --output-format, such as ply",
+    return format->writes ||
+           (format->writes_arrays && ((s->command->traits & COMMAND_WRITES_ARRAYS) || s->options->batch)) ||
+           refuse(why,
+                  format->writes_arrays || format->depth
+                      ? "%s cannot hold a cloud; give another --output-format, such as ply"
+                      : "%s is read and not written; give another --output-format, such as ply",
                   format->name);
 }
 
@@ -105,20 +109,21 @@ static bool check_output(const session *s, const option_row *o, const char *path
     }
     if (many && !folder && (path_is_dash(path) || !path_is_stream(path))) {
         return refuse(why, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
-                 o->name, path_is_dash(path) ? " (standard output)" : "", o->name);
+                      o->name, path_is_dash(path) ? " (standard output)" : "", o->name);
     }
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !pcgpu_mesh_is_name(path)) {
         return refuse(why, "%s: a mesh is written as .ply, .obj or .glb; give a name that ends in one of them", path);
     }
-    if ((o->flags & OPTION_PICTURE) && !folder && !path_is_stream(path) && !output_is_page(s->options, o, path) && !output_is_picture(s->options, o, path)) {
+    if ((o->flags & OPTION_PICTURE) && !folder && !path_is_stream(path) && !output_is_page(s->options, o, path) &&
+        !output_is_picture(s->options, o, path)) {
         return refuse(why, "%s: a picture is written as .png%s; give a name that ends in it", path,
                       o->flags & OPTION_PAGE ? ", a page as .html" : "");
     }
-    if (path_is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run && isatty(STDOUT_FILENO)) {
+    if (path_is_dash(path) && !output_is_text(s, o) && !s->options->force && !s->options->dry_run &&
+        isatty(STDOUT_FILENO)) {
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
     }
-    return (!is_main(o) || check_format(s, path, why)) &&
-           (!folder || session_check_names(s, o, path, why));
+    return (!is_main(o) || check_format(s, path, why)) && (!folder || session_check_names(s, o, path, why));
 }
 
 /* Whether `path` is `other` or its partial file. */
@@ -193,14 +198,12 @@ static bool check_devices(const session *s, reason *why) {
 }
 
 bool session_check(session *s, reason *why) {
-    return session_check_inputs(s, why) && check_devices(s, why) && (!s->command->check || s->command->check(s, why)) && check_skipping(s, why) &&
-           check_outputs(s, why) && session_take_shard(s, why);
+    return session_check_inputs(s, why) && check_devices(s, why) && (!s->command->check || s->command->check(s, why)) &&
+           check_skipping(s, why) && check_outputs(s, why) && session_take_shard(s, why);
 }
 
 existing_file session_existing(const session *s) {
-    return s->options->force           ? EXISTING_REPLACED
-           : s->options->skip_existing ? EXISTING_KEPT
-                                       : EXISTING_REFUSED;
+    return s->options->force ? EXISTING_REPLACED : s->options->skip_existing ? EXISTING_KEPT : EXISTING_REFUSED;
 }
 
 bool session_skips(const session *s, int i) {

@@ -55,14 +55,16 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
         return same && same->writes ? same : pcgpu_format_by_name(same && !same->depth ? "ply" : "bin");
     }
     const pcgpu_format_info *named = pcgpu_format_of_path(path);
-    const bool text = path_ends_in(path, ".txt") || path_ends_in(path, ".asc") || path_ends_in(path, ".tum") || path_ends_in(path, ".kitti");
+    const bool text = path_ends_in(path, ".txt") || path_ends_in(path, ".asc") || path_ends_in(path, ".tum") ||
+                      path_ends_in(path, ".kitti");
     return named || !(text || path_is_stream(path)) ? named : pcgpu_format_by_name(text ? "xyz" : "bin");
 }
 
 bool output_is_page(const option_values *values, const option_row *option, const char *path) {
     const view_options *o = &values->view;
     return (option->flags & OPTION_PAGE) &&
-           (o->format == PICTURE_HTML || (o->format == PICTURE_AUTO && (path_ends_in(path, ".html") || path_ends_in(path, ".htm"))));
+           (o->format == PICTURE_HTML ||
+            (o->format == PICTURE_AUTO && (path_ends_in(path, ".html") || path_ends_in(path, ".htm"))));
 }
 
 bool output_is_picture(const option_values *values, const option_row *option, const char *path) {
@@ -72,7 +74,8 @@ bool output_is_picture(const option_values *values, const option_row *option, co
 /* Whether the columns decide the format of the output. */
 static bool is_open(const job *j) {
     const char *path = j->session->options->output;
-    const bool chosen = j->session->options->output_format || (path && pcgpu_format_of_path(path) && !path_is_dash(path));
+    const bool chosen =
+        j->session->options->output_format || (path && pcgpu_format_of_path(path) && !path_is_dash(path));
     return !chosen && (!path || path_is_stream(path));
 }
 
@@ -87,10 +90,12 @@ const char *cloud_format(const job *j, const pcgpu_cloud *cloud) {
 unsigned complete_of(const job *j) {
     const bool keeps = j->format && (j->session->command->traits & COMMAND_KEEPS_COLUMNS);
     const char *format = !keeps || is_open(j) ? "ply" : j->format->name;
-    const unsigned without_names = strcmp(format, "bin") == 0 ? PCGPU_KEEP_HEADER : PCGPU_KEEP_HEADER | PCGPU_EXACT_TIMES;
-    return j->session->command->traits & COMMAND_SHOWS_COLUMNS ? PCGPU_EXACT_TIMES | PCGPU_ALL_COLUMNS
-           : !keeps ? 0
-           : strcmp(format, "bin") == 0 || strcmp(format, "npy") == 0 ? without_names : without_names | PCGPU_ALL_COLUMNS;
+    const unsigned without_names =
+        strcmp(format, "bin") == 0 ? PCGPU_KEEP_HEADER : PCGPU_KEEP_HEADER | PCGPU_EXACT_TIMES;
+    return j->session->command->traits & COMMAND_SHOWS_COLUMNS        ? PCGPU_EXACT_TIMES | PCGPU_ALL_COLUMNS
+           : !keeps                                                   ? 0
+           : strcmp(format, "bin") == 0 || strcmp(format, "npy") == 0 ? without_names
+                                                                      : without_names | PCGPU_ALL_COLUMNS;
 }
 
 int session_fields(const session *s) {
@@ -109,7 +114,9 @@ static bool check_camera(const session *s, const char *path, reason *why) {
     if (format && !format->depth) {
         return true; /* the content contradicts the name */
     }
-    return refuse(why, "%s: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config with camera:, "
+    return refuse(
+        why,
+        "%s: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config with camera:, "
         "such as --config kinect",
         input_name(path));
 }

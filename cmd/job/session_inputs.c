@@ -23,7 +23,7 @@ static bool name_standard_input(session *s, const option_row *option) {
 static bool check_input(const session *s, int i, reason *why) {
     const char *path = s->inputs[i], *list = s->options->pairs;
     if ((s->command->traits & COMMAND_READS_TEXT) ||
-        (list && path_is_dash(path)          ? refuse(why, "standard input cannot be one of many clouds; give files")
+        (list && path_is_dash(path)     ? refuse(why, "standard input cannot be one of many clouds; give files")
          : list && path_is_stream(path) ? refuse(why, "%s is a pipe; give files", path)
                                         : session_check_format(s, path, why))) {
         return true;
@@ -144,8 +144,8 @@ static void protect_named(const char *path) {
     input_list_free(&list);
 }
 
-/* From now on, no output replaces what the options name; inputs were protected when they were taken, other files when they
- * are read. False when standard output is an input. */
+/* From now on, no output replaces what the options name; inputs were protected when they were taken, other files when
+ * they are read. False when standard output is an input. */
 bool session_protect_inputs(session *s) {
     reason why;
     for (int i = 0; option_at(i); i++) {
@@ -171,7 +171,8 @@ bool session_take_shard(session *s, reason *why) {
         return true;
     }
     if (session_joins(s)) {
-        return refuse(why, "a %s is one output and has no shards; leave --shard or --%s out", session_joins(s), session_joins(s));
+        return refuse(why, "a %s is one output and has no shards; leave --shard or --%s out", session_joins(s),
+                      session_joins(s));
     }
     if (!shard_parse(s->options->shard, &share, why)) {
         return false;

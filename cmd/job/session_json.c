@@ -48,8 +48,8 @@ static const char *line_of(const session *s, const json_lines *lines, int i, boo
 
 /* A run of many inputs, whose file can be continued. */
 static bool grows(const session *s) {
-    return s->options->json && !path_is_stream(s->options->json) && s->command->inputs_per_job > 0 && !session_joins(s) &&
-           (s->options->skip_existing || s->shard || session_job_count(s) > 1);
+    return s->options->json && !path_is_stream(s->options->json) && s->command->inputs_per_job > 0 &&
+           !session_joins(s) && (s->options->skip_existing || s->shard || session_job_count(s) > 1);
 }
 
 const char *session_line_before(const session *s, int i, bool *failed) {
@@ -120,7 +120,8 @@ bool session_json_begin(session *s, bool dry) {
 static int lock(const char *path) {
     struct stat st, named;
     for (int fd; (fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666)) >= 0; close(fd)) {
-        if (flock(fd, LOCK_EX) != 0 || fstat(fd, &st) != 0 || (stat(path, &named) == 0 && named.st_ino == st.st_ino && named.st_dev == st.st_dev)) {
+        if (flock(fd, LOCK_EX) != 0 || fstat(fd, &st) != 0 ||
+            (stat(path, &named) == 0 && named.st_ino == st.st_ino && named.st_dev == st.st_dev)) {
             return fd;
         }
     }

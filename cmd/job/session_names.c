@@ -28,8 +28,10 @@ static bool check_below(const session *s, reason *why) {
     for (int i = 0; i < session_job_count(s); i++) {
         const char *input = session_input_of(s, i), *below = strstr(input, "/./");
         if (below && !path_stays_below(below + 3)) {
-            return refuse(why, "%s: what follows /./ is the name of the output, and this one is not below -o; leave /./ or .. out",
-                          input);
+            return refuse(
+                why,
+                "%s: what follows /./ is the name of the output, and this one is not below -o; leave /./ or .. out",
+                input);
         }
     }
     return true;

@@ -32,7 +32,8 @@ bool timed_line(const char *line, bool depth, double *time, char *name, size_t s
             number_parse(word, &number)) {
             return false;
         }
-        if ((!found || ((strstr(word, "depth") != NULL) == depth && (strstr(name, "depth") != NULL) != depth)) && strlen(word) < size) {
+        if ((!found || ((strstr(word, "depth") != NULL) == depth && (strstr(name, "depth") != NULL) != depth)) &&
+            strlen(word) < size) {
             snprintf(name, size, "%s", word);
             *time = t;
             found = true;

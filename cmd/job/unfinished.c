@@ -14,8 +14,8 @@
 enum { PENDING_MAX = 1024 }; /* some tens of threads with a few outputs each */
 static const output *volatile pending[PENDING_MAX];
 
-static const char *volatile kept; /* the message about a file that stays */
-static pthread_t main_thread;     /* it handles the signals */
+static const char *volatile kept;             /* the message about a file that stays */
+static pthread_t main_thread;                 /* it handles the signals */
 static atomic_flag locked = ATOMIC_FLAG_INIT; /* a signal handler may take it, too: no thread is interrupted with it */
 
 static void take_lock(void) {

@@ -6,8 +6,8 @@
 
 #include <signal.h>
 
-/* Between files_lock and files_unlock: adds an output, which must not move in memory until it is removed. False when the
- * list is full. */
+/* Between files_lock and files_unlock: adds an output, which must not move in memory until it is removed. False when
+ * the list is full. */
 bool unfinished_add(const output *output);
 void unfinished_remove(const output *output); /* accepts an output that is not in the list */
 /* Whether another output of this run will get the same name. */
@@ -18,7 +18,8 @@ bool unfinished_has(const char *final);
 void unfinished_keep(const char *sentence);
 
 /* Between these two calls no other thread changes the list and no signal ends the program: the list and the files may
- * disagree. Nothing is allocated or freed between them: a signal handler that has interrupted malloc() waits for this lock. */
+ * disagree. Nothing is allocated or freed between them: a signal handler that has interrupted malloc() waits for this
+ * lock. */
 void files_lock(sigset_t *before);
 void files_unlock(const sigset_t *before);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAP_VOXEL  0.1                 /* metres, without --map-voxel */
+#define MAP_VOXEL  0.1                /* metres, without --map-voxel */
 #define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --memory */
 
 bool odometry_has_map(const session *s) {
@@ -43,7 +43,7 @@ int odometry_map_open(session *s, odometry_map *m) {
     return exit_code_of(status, NULL, s->context);
 }
 
-/* ---- scans -------------------------------------------------------------------------------------------------------- */
+/* ---- scans ------------------------------------------------------------------------------------------------------- */
 
 /* T_a_b of two poses in one world. */
 static void between(const double a[16], const double b[16], double out[16]) {
@@ -115,7 +115,8 @@ int odometry_map_add_all(odometry_map *m, const double *poses, const double *fra
         const char *name = m->session->name = m->session->inputs[scan.index];
         scan_read_log(&scan, name);
         if (!scan.good) {
-            report_error(name, "%s; this scan has a pose and is needed for the map", sentence_without_name(scan.error.text, name));
+            report_error(name, "%s; this scan has a pose and is needed for the map",
+                         sentence_without_name(scan.error.text, name));
             code = EXIT_FAILED;
         } else {
             code = odometry_map_add(m, &scan.cloud, poses + 16 * scan.index, fractions[scan.index]);
@@ -128,7 +129,7 @@ int odometry_map_add_all(odometry_map *m, const double *poses, const double *fra
     return code;
 }
 
-/* ---- the map ------------------------------------------------------------------------------------------------------ */
+/* ---- the map ----------------------------------------------------------------------------------------------------- */
 
 static void add_result(job *j, const pcgpu_map_stats *stats, int64_t points) {
     json *out = &j->result;
@@ -168,14 +169,18 @@ int odometry_map_write(odometry_map *m, job *j) {
     j->points_out = points->rows;
     add_result(j, &stats, points->rows);
     if (stats.unreachable > 0) {
-        report_warning(job_output_name(j, "output"), "%lld points are farther than 2^27 voxels from the first pose and left out; give a larger --map-voxel",
-                       (long long)stats.unreachable);
+        report_warning(
+            job_output_name(j, "output"),
+            "%lld points are farther than 2^27 voxels from the first pose and left out; give a larger --map-voxel",
+            (long long)stats.unreachable);
     }
     code = job_write_cloud(j, points);
     if (code == EXIT_DONE) {
         progress_end();
-        report_result(job_output_name(j, "output"), "%lld points of %lld scan%s at %g m; %lld of %lld voxels left out, which "
-                      "scans have seen through", (long long)points->rows, (long long)stats.scans, stats.scans == 1 ? "" : "s", stats.params.voxel,
+        report_result(job_output_name(j, "output"),
+                      "%lld points of %lld scan%s at %g m; %lld of %lld voxels left out, which "
+                      "scans have seen through",
+                      (long long)points->rows, (long long)stats.scans, stats.scans == 1 ? "" : "s", stats.params.voxel,
                       (long long)stats.moved, (long long)stats.voxels);
     }
     return code;

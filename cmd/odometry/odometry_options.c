@@ -33,7 +33,8 @@ static bool check_model(const session *s, reason *why) {
     /* A configuration may also serve other sequences: what the command line has is refused. */
     if (!odometry_is_depth(s)) {
         return register_refuse(s, of_model, 3, "is about the model of depth images, and scans are given", why) &&
-               (o->output || register_refuse(s, of_map, 4, "is about the map, and none is written without --output", why)) &&
+               (o->output ||
+                register_refuse(s, of_map, 4, "is about the map, and none is written without --output", why)) &&
                (!o->mesh || refuse(why, "mesh: scans have a map of points; give -o FILE in its place")) &&
                (!o->output || !path_is_folder(o->output) || refuse(why, "output: the map is one file; give -o FILE"));
     }
@@ -41,7 +42,8 @@ static bool check_model(const session *s, reason *why) {
         return false;
     }
     if (!odometry_has_model(s)) {
-        return register_refuse(s, of_model, 4, "is about the model of depth images, which needs --reference model", why) &&
+        return register_refuse(s, of_model, 4, "is about the model of depth images, which needs --reference model",
+                               why) &&
                ((!o->output && !o->mesh) || refuse(why, "this sequence has a trajectory and no other output; leave out "
                                                         "--output, or give --reference model"));
     }
@@ -53,8 +55,7 @@ static bool check_model(const session *s, reason *why) {
 static bool check_map(const session *s, bool images, reason *why) {
     static const char *const of_no_map[] = {"reference", "loops"};
     return !s->options->map ||
-           ((!images ||
-             refuse(why, "map is for scans, and depth images are given; leave it out, or give scans")) &&
+           ((!images || refuse(why, "map is for scans, and depth images are given; leave it out, or give scans")) &&
             (s->options->registration.method == PCGPU_REGISTER_NDT ||
              refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
             register_refuse(s, of_no_map, 2, "has no effect with --map, which is what scans are registered to", why));
@@ -88,8 +89,7 @@ static bool check(const session *s, reason *why) {
         return refuse(why, "association projective is for depth images; leave it out, scans go by method ndt");
     }
     return register_check_scans(s, s->input_count, why) && check_map(s, odometry_is_depth(s), why) &&
-           check_kind(s, odometry_is_depth(s), why) &&
-           check_model(s, why);
+           check_kind(s, odometry_is_depth(s), why) && check_model(s, why);
 }
 
 const command_info odometry_command = {.name = "odometry",

@@ -35,8 +35,9 @@ static uint64_t hash_of_scan(const char *path) {
 static bool is_parameter(const option_row *o) {
     const size_t odometry = offsetof(option_values, odometry);
     return (o->commands & FOR_ODOMETRY) && !(o->flags & (OPTION_ALIAS | OPTION_LINE_ONLY | OPTION_OUTPUT)) &&
-           (o->commands == FOR_REGISTRATION || o->type == &type_camera || o->field == offsetof(option_values, drop_origin) ||
-            o->field == offsetof(option_values, fields) || (o->field >= odometry && o->field < odometry + sizeof(pcgpu_odometry_params)));
+           (o->commands == FOR_REGISTRATION || o->type == &type_camera ||
+            o->field == offsetof(option_values, drop_origin) || o->field == offsetof(option_values, fields) ||
+            (o->field >= odometry && o->field < odometry + sizeof(pcgpu_odometry_params)));
 }
 
 static uint64_t hash_of_parameters(const session *s) {
@@ -72,12 +73,18 @@ bool odometry_check_origin(const session *s, FILE *partial, const char *name, in
         uint64_t h;
         int index = 0;
         if (sscanf(line, TRAJECTORY_STATE "made %" SCNx64, &h) == 1 && h != hash_of_parameters(s)) {
-            report_error(name, "was made with other parameters; give those of the interrupted run to --resume, or -f to start again");
+            report_error(
+                name,
+                "was made with other parameters; give those of the interrupted run to --resume, or -f to start again");
             return false;
         }
-        if (sscanf(line, TRAJECTORY_STATE "scan %d %" SCNx64, &index, &h) == 2 && index >= 0 && index < poses && h != hash_of_scan(s->inputs[index])) {
-            report_error(name, "pose %d is that of another scan than %s; give the scans of the interrupted run to --resume, or -f to "
-                               "start again", index + 1, s->inputs[index]);
+        if (sscanf(line, TRAJECTORY_STATE "scan %d %" SCNx64, &index, &h) == 2 && index >= 0 && index < poses &&
+            h != hash_of_scan(s->inputs[index])) {
+            report_error(
+                name,
+                "pose %d is that of another scan than %s; give the scans of the interrupted run to --resume, or -f to "
+                "start again",
+                index + 1, s->inputs[index]);
             return false;
         }
     }

@@ -1,4 +1,5 @@
-/* odometry --picture: the path over a map, which has some points of each scan at its last pose. Both are seen from above. */
+/* odometry --picture: the path over a map, which has some points of each scan at its last pose. Both are seen from
+ * above. */
 #include "cloud.h"
 #include "odometry_run.h"
 
@@ -47,15 +48,17 @@ static bool take_points(odometry_picture *p, const session *s, int scan, const p
     return true;
 }
 
-int odometry_picture_add(odometry_picture *p, session *s, int scan, const pcgpu_cloud *cloud, const pcgpu_depth *image) {
+int odometry_picture_add(odometry_picture *p, session *s, int scan, const pcgpu_cloud *cloud,
+                         const pcgpu_depth *image) {
     pcgpu_cloud own = {0};
     pcgpu_depth_counts counts;
     pcgpu_run run = {0};
     if (!s->options->picture) {
         return EXIT_DONE;
     }
-    const pcgpu_status status = image->data ? pcgpu_depth_to_cloud(s->context, image, &s->options->camera, &own, &counts)
-                                            : pcgpu_scan_correct(s->context, cloud, &s->options->registration, &own, &run);
+    const pcgpu_status status = image->data
+                                    ? pcgpu_depth_to_cloud(s->context, image, &s->options->camera, &own, &counts)
+                                    : pcgpu_scan_correct(s->context, cloud, &s->options->registration, &own, &run);
     const bool good = status == PCGPU_OK && take_points(p, s, scan, &own);
     pcgpu_cloud_free(&own);
     if (status != PCGPU_OK) {
@@ -78,8 +81,8 @@ static pcgpu_status make_map(const odometry_picture *p, pcgpu_context *context, 
         const float *q = p->points + 3 * i;
         for (int k = 0; k < 3; k++) {
             const double *row = T + 4 * k;
-            map->data[3 * i + k] =
-                (float)(((row[0] * (double)q[0] + row[1] * (double)q[1]) + row[2] * (double)q[2]) + (row[3] - map->offset[k]));
+            map->data[3 * i + k] = (float)(((row[0] * (double)q[0] + row[1] * (double)q[1]) + row[2] * (double)q[2]) +
+                                           (row[3] - map->offset[k]));
         }
     }
     return status;

@@ -22,9 +22,9 @@ typedef struct odometry_state {
     double *fractions; /* pcgpu_odometry_sweep of each scan with a pose, for the map */
     bool *skip;        /* scans that need not be read */
     odometry_picture picture;
-    int keyframe;      /* the last scan of `before` that became the reference */
+    int keyframe; /* the last scan of `before` that became the reference */
     int good, lost, failed;
-    int missing; /* scans of `before` without a pose */
+    int missing;    /* scans of `before` without a pose */
     bool corrected; /* loops have moved the poses */
     bool stopped;   /* not all scans were processed */
     double seconds;
@@ -42,7 +42,8 @@ static bool read_times(odometry_state *run) {
     if (o->timestamps) {
         good = timestamps_read(o->timestamps, &run->times, &there, &why) &&
                (odometry_pick_rows(s, run->times, 1, &there) ||
-                refuse(&why, "%s: %lld times for %d scans; give one line per scan", o->timestamps, (long long)there, count));
+                refuse(&why, "%s: %lld times for %d scans; give one line per scan", o->timestamps, (long long)there,
+                       count));
     } else {
         run->times = malloc((size_t)count * sizeof *run->times);
         good = run->times || refuse(&why, "out of memory");
@@ -60,14 +61,15 @@ static bool read_times(odometry_state *run) {
 static bool read_truth(const session *s, trajectory *truth) {
     option_values *o = s->options;
     bool good = evaluate_read_truth(s, truth);
-    if (good && o->sequence && !truth->times &&
-        !odometry_pick_rows(s, truth->poses, 16, &truth->count) && !option_given_here(o, "ground-truth", s->command)) {
+    if (good && o->sequence && !truth->times && !odometry_pick_rows(s, truth->poses, 16, &truth->count) &&
+        !option_given_here(o, "ground-truth", s->command)) {
         report_warning(o->ground_truth, "%lld poses for %d scans; no errors will be printed", (long long)truth->count,
                        s->input_count);
         o->ground_truth = NULL;
     }
     if (good && o->ground_truth && !(truth->times && o->timestamps) && truth->count != s->input_count) {
-        report_error(o->ground_truth, "%lld poses for %d scans; give one true pose per scan, or a file in TUM format and --timestamps",
+        report_error(o->ground_truth,
+                     "%lld poses for %d scans; give one true pose per scan, or a file in TUM format and --timestamps",
                      (long long)truth->count, s->input_count); /* now, and not after the last scan */
         trajectory_free(truth);
         good = false;
@@ -153,7 +155,8 @@ static int open_run(odometry_state *run) {
             report_warning(run->output.name, "does not name the keyframe; the last scan is used, and poses may differ "
                                              "from those of an uninterrupted run");
         }
-        report_summary(run->output.name, "%lld of %d scans are done, %d of them without a pose; the run resumes after them",
+        report_summary(run->output.name,
+                       "%lld of %d scans are done, %d of them without a pose; the run resumes after them",
                        (long long)run->before.count, count, run->missing);
     }
     return EXIT_DONE;
@@ -218,7 +221,8 @@ static int add_scan(odometry_state *run, job *j, int index, double *T, double *r
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
     *reference_time = f.reference_time;
-    return f.good ? odometry_picture_add(&run->picture, run->session, index, &j->clouds[0], &j->images[0]) : EXIT_NOT_CONVERGED;
+    return f.good ? odometry_picture_add(&run->picture, run->session, index, &j->clouds[0], &j->images[0])
+                  : EXIT_NOT_CONVERGED;
 }
 
 static int process_scan(odometry_state *run, scan_read *scan) {
@@ -241,8 +245,8 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
-    if (!trajectory_output_add(run->session, &run->output, scan->index, code == EXIT_DONE ? T : NULL, run->times[scan->index],
-                               reference_time)) {
+    if (!trajectory_output_add(run->session, &run->output, scan->index, code == EXIT_DONE ? T : NULL,
+                               run->times[scan->index], reference_time)) {
         return EXIT_USAGE; /* nothing more can be written */
     }
     return code == EXIT_NO_CUDA ? code : in_map ? EXIT_DONE : EXIT_FAILED;
@@ -265,7 +269,8 @@ static int add_known(odometry_state *run, scan_read *scan) {
         if (run->loops && status == PCGPU_OK) {
             status = odometry_add_loops(run->loops, run->odometry, &scan->image, scan->index, T);
         }
-        if (status == PCGPU_OK && adds_to_map(run) && odometry_map_add(run->map, &scan->cloud, T, run->fractions[scan->index]) != EXIT_DONE) {
+        if (status == PCGPU_OK && adds_to_map(run) &&
+            odometry_map_add(run->map, &scan->cloud, T, run->fractions[scan->index]) != EXIT_DONE) {
             return EXIT_FAILED;
         }
         pcgpu_cloud_free(&scan->cloud);
@@ -309,17 +314,22 @@ static void summarize(const odometry_state *run) {
     if (run->lost + run->failed > 0) {
         report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed,
                      count, run->lost, run->failed,
-                     run->good + run->lost + run->before.count == 0 && run->output.partial ? "; the trajectory is not written" : "");
+                     run->good + run->lost + run->before.count == 0 && run->output.partial
+                         ? "; the trajectory is not written"
+                         : "");
     }
-    report_result(run->output.name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
-                  run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
+    report_result(run->output.name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count,
+                  count == 1 ? "" : "s", run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost,
+                  run->failed);
 }
 
 static int evaluate(odometry_state *run, const trajectory *truth) {
     const trajectory estimate = {.count = run->session->input_count,
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
-    FILE *table = session_json_is_stdout(run->session) ? NULL : run->output.stream == stdout ? stderr : stdout; /* with the poses */
+    FILE *table = session_json_is_stdout(run->session) ? NULL
+                  : run->output.stream == stdout       ? stderr
+                                                       : stdout; /* with the poses */
     return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth, table,
                           run->session->options->picture ? &run->picture.errors : NULL);
 }
@@ -352,14 +362,18 @@ static int run_odometry(odometry_state *run) {
     return code;
 }
 
-/* Writes the map or model and the picture, then the trajectory: until then a run can be resumed from the partial file. */
+/* Writes the map or model and the picture, then the trajectory: until then a run can be resumed from the partial
+ * file. */
 static int end_run(odometry_state *run, job *model, int code) {
     const int scans = code;
     if (model && !run->stopped && run->failed > 0) {
-        report_error(run->output.name, "%d inputs could not be read, so no map, model or picture is written; leave them out or mend them", run->failed);
+        report_error(run->output.name,
+                     "%d inputs could not be read, so no map, model or picture is written; leave them out or mend them",
+                     run->failed);
     }
     if (model) {
-        code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture, run->corrected ? run->poses : NULL, code);
+        code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture,
+                                  run->corrected ? run->poses : NULL, code);
     }
     const bool complete = !run->stopped && code == scans;
     /* Lost scans replace the poses of an earlier run, too; they are nothing to resume from. */

@@ -22,7 +22,8 @@ typedef struct odometry_picture {
 } odometry_picture;
 
 /* Takes points of a scan, a cloud or else a depth image; nothing without --picture. Returns an exit code. */
-int odometry_picture_add(odometry_picture *picture, session *session, int scan, const pcgpu_cloud *cloud, const pcgpu_depth *image);
+int odometry_picture_add(odometry_picture *picture, session *session, int scan, const pcgpu_cloud *cloud,
+                         const pcgpu_depth *image);
 /* Draws the path over the points, into an output of the job. Returns an exit code. */
 int odometry_picture_write(const odometry_picture *picture, job *j);
 void odometry_picture_free(odometry_picture *picture); /* accepts a zeroed struct */
@@ -34,8 +35,8 @@ bool odometry_is_depth(const session *session);
 bool odometry_has_model(const session *session);
 /* Opens the odometry of depth images. init: the pose of the first image. */
 pcgpu_status odometry_open_images(session *session, const double init[16], pcgpu_depth_odometry **odometry);
-/* Opens the outputs of the whole run: the model, or the map of scans, and the picture; *wanted: there are some. Returns an exit
- * code. */
+/* Opens the outputs of the whole run: the model, or the map of scans, and the picture; *wanted: there are some. Returns
+ * an exit code. */
 int odometry_begin_model(session *session, job *j, bool *wanted);
 /* Writes these outputs. corrected: the poses when loops have moved them, or NULL. `code` is the exit code of the scans.
  * Returns an exit code. */
@@ -56,13 +57,14 @@ int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, d
 
 /* ---- odometry_sequence.c ---- */
 
-/* A single folder with a folder velodyne is a sequence of KITTI: its scans become the inputs, and its times.txt, poses and
- * calib.txt the options that are not given. */
+/* A single folder with a folder velodyne is a sequence of KITTI: its scans become the inputs, and its times.txt, poses
+ * and calib.txt the options that are not given. */
 bool odometry_find_sequence(session *session, reason *why);
-/* The time of each input by --rate. In such a folder, where scans may be missing, its place is the number of its name. */
+/* The time of each input by --rate. In such a folder, where scans may be missing, its place is the number of its
+ * name. */
 void odometry_times_of_rate(const session *session, double *times);
-/* Keeps the rows of a file (`each` values per row) that belong to the inputs: all, when there are as many; else those of the
- * numbers that are the names of the inputs, counted from 0. False when there are no such rows. */
+/* Keeps the rows of a file (`each` values per row) that belong to the inputs: all, when there are as many; else those
+ * of the numbers that are the names of the inputs, counted from 0. False when there are no such rows. */
 bool odometry_pick_rows(const session *session, double *values, int each, int64_t *rows);
 
 /* ---- odometry_known_map.c ---- */
@@ -94,7 +96,8 @@ typedef struct trajectory_output {
  * Returns false after an error message. */
 bool trajectory_output_open(const session *session, trajectory_output *output, trajectory *before);
 /* Appends the line of scan `index` and flushes it. T NULL: no pose. Returns false after an error message. */
-bool trajectory_output_add(const session *session, trajectory_output *output, int index, const double *T, double time, double reference_time);
+bool trajectory_output_add(const session *session, trajectory_output *output, int index, const double *T, double time,
+                           double reference_time);
 /* Writes the trajectory and removes the partial file. When the run is not complete, it keeps a partial file with poses,
  * and a message says so. Returns false after an error message. */
 bool trajectory_output_close(trajectory_output *output, bool complete, bool some);

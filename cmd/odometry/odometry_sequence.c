@@ -20,7 +20,8 @@ static const char *name_in(option_values *o, const char *folder, const char *nam
     return n > 0 && (size_t)n < sizeof path && is_kind(path, kind) ? options_keep(o, path) : NULL;
 }
 
-/* SEQUENCE/poses.txt, or poses/00.txt beside sequences/00, as KITTI unpacks them. The folder may be given as "." or a link. */
+/* SEQUENCE/poses.txt, or poses/00.txt beside sequences/00, as KITTI unpacks them. The folder may be given as "." or a
+ * link. */
 static const char *find_truth(option_values *o, const char *folder) {
     const char *truth = name_in(o, folder, "poses.txt", IS_FILE);
     char *real = truth ? NULL : realpath(folder, NULL), name[4096];
@@ -31,16 +32,17 @@ static const char *find_truth(option_values *o, const char *folder) {
     return truth;
 }
 
-/* The elevation of KITTI's scanner is 0.205 degree off (Deschaud, IMLS-SLAM, 2018). Other sequences come in KITTI's folders,
- * too: its own have rectified cameras with focal lengths of 707, 719 and 722 pixels. */
+/* The elevation of KITTI's scanner is 0.205 degree off (Deschaud, IMLS-SLAM, 2018). Other sequences come in KITTI's
+ * folders, too: its own have rectified cameras with focal lengths of 707, 719 and 722 pixels. */
 static void correct_beams(session *s, const char *calibration) {
     pcgpu_camera camera;
     reason unused;
     if (calibration && !option_given(s->options, "beam-correction", s->command) &&
         camera_file_read(calibration, &camera, NULL, &unused) && camera.fx > 700.0 && camera.fx < 730.0) {
         s->options->registration.beam_correction = 0.205;
-        report_result(s->options->sequence,
-                      "KITTI's scanner: its beams are corrected by 0.205 degree; --beam-correction 0 leaves them as they are");
+        report_result(
+            s->options->sequence,
+            "KITTI's scanner: its beams are corrected by 0.205 degree; --beam-correction 0 leaves them as they are");
     }
 }
 
@@ -110,7 +112,8 @@ bool odometry_pick_rows(const session *s, double *values, int each, int64_t *row
         return false;
     }
     for (int i = 0; i < count; i++) { /* numbers increase */
-        memmove(values + (size_t)each * (size_t)i, values + (size_t)each * (size_t)number_of(s->inputs[i]), (size_t)each * sizeof *values);
+        memmove(values + (size_t)each * (size_t)i, values + (size_t)each * (size_t)number_of(s->inputs[i]),
+                (size_t)each * sizeof *values);
     }
     *rows = count;
     return true;

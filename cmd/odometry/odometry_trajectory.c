@@ -88,7 +88,8 @@ static bool read_before(const session *s, const trajectory_output *o, bool begun
     const char *path = begun ? o->partial : o->path;
     reason why;
     FILE *stream = begun ? o->stream : fopen(path, "rb"); /* not as an input: the run will replace it */
-    const bool good = stream ? trajectory_read_unfinished(stream, path, before, &why) : refuse(&why, "%s: %s", path, strerror(errno));
+    const bool good =
+        stream ? trajectory_read_unfinished(stream, path, before, &why) : refuse(&why, "%s: %s", path, strerror(errno));
     if (stream && !begun) {
         fclose(stream);
     }
@@ -131,8 +132,9 @@ static bool continue_partial(const session *s, trajectory_output *o, bool begun,
     struct stat st;
     const bool known = s->options->resume && (begun || lstat(o->path, &st) == 0);
     if (known && !begun && o->waits) {
-        report_error(o->path, "is complete, and loops may have corrected its poses, so that it cannot be extended; leave "
-                              "out --resume, and give all scans and -f");
+        report_error(o->path,
+                     "is complete, and loops may have corrected its poses, so that it cannot be extended; leave "
+                     "out --resume, and give all scans and -f");
         return false;
     }
     if (known && !read_before(s, o, begun, before)) {
@@ -144,7 +146,8 @@ static bool continue_partial(const session *s, trajectory_output *o, bool begun,
     if (good && begun && bytes > 0) {
         good = fseek(o->stream, 0, SEEK_END) == 0;
     } else if (good) {
-        good = fputs(first_line, o->stream) >= 0 && odometry_note_parameters(s, o->stream) && (!known || begun || copy_start(o->path, o->stream, bytes));
+        good = fputs(first_line, o->stream) >= 0 && odometry_note_parameters(s, o->stream) &&
+               (!known || begun || copy_start(o->path, o->stream, bytes));
     }
     return (good && fflush(o->stream) == 0) || cannot(o->partial, "be written");
 }
@@ -222,7 +225,8 @@ static const char *written_name(const trajectory_output *o) {
     return o->partial ? o->partial : o->name;
 }
 
-bool trajectory_output_add(const session *s, trajectory_output *o, int index, const double *T, double time, double reference_time) {
+bool trajectory_output_add(const session *s, trajectory_output *o, int index, const double *T, double time,
+                           double reference_time) {
     char text[2][NUMBER_SIZE];
     errno = 0;
     if (o->partial) {

@@ -63,7 +63,8 @@ static const char *format_name(const line_format *lines) {
     }
 }
 
-/* The lines of a matrix after `have` lines of it, whose numbers are in v. A .log has a line of three whole numbers first. */
+/* The lines of a matrix after `have` lines of it, whose numbers are in v. A .log has a line of three whole numbers
+ * first. */
 static bool parse_matrix(line_file *f, bool log, double v[16], bool *whole) {
     double row[MOST_NUMBERS];
     for (int i = log ? 0 : 1; i < 4; i++) {
@@ -132,8 +133,7 @@ static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *who
     const bool commas = strchr(f->line, ','); /* a line of KITTI without one of its numbers has none */
     int n = split_numbers(f->line, v);
     p->time = NAN;
-    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC &&
-        !(n == VINS && commas)) {
+    if (n != 3 && n != 4 && n != 7 && n != 8 && n != 12 && n != 13 && n != 16 && n != EUROC && !(n == VINS && commas)) {
         return line_wrong(f, n < 0 ? "not numbers; give lines of 16, 12 (KITTI) or 8 (TUM) numbers"
                                    : "give lines of 16, 12 (KITTI) or 8 (TUM) numbers");
     }
@@ -243,7 +243,8 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
         bool lost = parse_lost(text, &p);
         if (strlen(f->line) != f->length) {
             return line_wrong(f, memcmp(f->line, "\x93NUMPY", 6) == 0
-                                     ? "a .npy of NumPy, and poses are read as text: np.savetxt('poses.txt', poses.reshape(len(poses), -1))"
+                                     ? "a .npy of NumPy, and poses are read as text: "
+                                       "np.savetxt('poses.txt', poses.reshape(len(poses), -1))"
                                      : "a zero byte; give a text file with one pose per line");
         }
         if (*text == '{' && lines.columns == 0 && t->count == 0) {

@@ -7,12 +7,13 @@
 typedef struct trajectory {
     int64_t count;
     const char *format; /* in words: "KITTI", "TUM", ... */
-    int numbers;        /* of each line: 7, 8, 12, 13, 16 or 17; 3 or 4 where a pose has several lines; 0 without lines */
-    double *poses;      /* count x 16, row-major; NaN for a missing pose */
-    double *times;      /* count, as in the file (trajectory_unit), NaN for a missing time; NULL when the lines have no times */
-    int64_t *ends;      /* count: bytes from the start of the file to the end of each pose; 0 where it is no file of lines */
-    int64_t *lines;     /* count: the last line of each pose, from 1; its number where it is no file of lines */
-    int64_t capacity;   /* of these */
+    int numbers;   /* of each line: 7, 8, 12, 13, 16 or 17; 3 or 4 where a pose has several lines; 0 without lines */
+    double *poses; /* count x 16, row-major; NaN for a missing pose */
+    double
+        *times; /* count, as in the file (trajectory_unit), NaN for a missing time; NULL when the lines have no times */
+    int64_t *ends; /* count: bytes from the start of the file to the end of each pose; 0 where it is no file of lines */
+    int64_t *lines;        /* count: the last line of each pose, from 1; its number where it is no file of lines */
+    int64_t capacity;      /* of these */
     double reference_time; /* of the state of the last pose, else NaN */
 } trajectory;
 
@@ -23,14 +24,14 @@ typedef struct trajectory {
 
 /* Reads a trajectory, in one format:
  *   - a pose per line: 16 numbers (row by row), 12 (KITTI), 13 (the same after a time), 8 (TUM, time first) or 7
- *     (the same without a time), or 17 (EuRoC: time, translation, quaternion w x y z, velocity, biases); a comment before
- *     them with names such as qw qx says that quaternions have w first;
+ *     (the same without a time), or 17 (EuRoC: time, translation, quaternion w x y z, velocity, biases); a comment
+ *     before them with names such as qw qx says that quaternions have w first;
  *   - four lines of four numbers per pose, which in a .log of Open3D follow a line of three whole numbers;
  *   - JSON, a PinholeCameraTrajectory of Open3D; its matrices map the world into the camera and are inverted;
  *   - a folder with a file NAME.pose.txt per pose, by name, as of 7-Scenes: each a 4x4 matrix.
- * A missing pose has "nan" (in .pose.txt also "inf" or "-1.#IND") for its numbers, or is "# lost TIME". Other lines that
- * begin with "#" and empty lines are skipped. `unfinished`: a last line without its end, which an interrupted run may
- * leave, is dropped. On failure `why` begins with the name of the file, and the trajectory is empty. */
+ * A missing pose has "nan" (in .pose.txt also "inf" or "-1.#IND") for its numbers, or is "# lost TIME". Other lines
+ * that begin with "#" and empty lines are skipped. `unfinished`: a last line without its end, which an interrupted run
+ * may leave, is dropped. On failure `why` begins with the name of the file, and the trajectory is empty. */
 bool trajectory_read(const char *path, trajectory *t, reason *why);
 /* The same from an open file. */
 bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why);
@@ -38,9 +39,10 @@ bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reaso
 bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why);
 void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
-/* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. `format`: the cloud that the file
- * would be, NULL: none. Rows of numbers are also .xyz, and .bin has no signature; of any other format, the first line names
- * the columns of a pose, as in the .csv of EuRoC. 1: yes; 0: no; -1: out of memory, and an error was printed. */
+/* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. `format`: the cloud that the
+ * file would be, NULL: none. Rows of numbers are also .xyz, and .bin has no signature; of any other format, the first
+ * line names the columns of a pose, as in the .csv of EuRoC. 1: yes; 0: no; -1: out of memory, and an error was
+ * printed. */
 int trajectory_is(const char *head, size_t size, const pcgpu_format_info *format);
 
 /* Seconds per unit of times since 1970: 1, or 1e-3, 1e-6, 1e-9 where they are too large for seconds (and so on). */

@@ -16,7 +16,8 @@ static bool add_file(const char *path, trajectory *t, reason *why) {
     if (!trajectory_read(path, &one, why)) {
         return false;
     }
-    bool good = one.count == 1 || refuse(why, "%s: %lld poses; give one per file, a 4x4 matrix", path, (long long)one.count);
+    bool good =
+        one.count == 1 || refuse(why, "%s: %lld poses; give one per file, a 4x4 matrix", path, (long long)one.count);
     if (good && !trajectory_append(t, one.poses, 0, 0, t->count + 1)) {
         good = refuse(why, "%s: out of memory", path);
     }

@@ -1,5 +1,5 @@
-/* PinholeCameraTrajectory of Open3D: a JSON object whose "parameters" have an "extrinsic" each, 16 numbers by columns, which
- * map the world into the camera. */
+/* PinholeCameraTrajectory of Open3D: a JSON object whose "parameters" have an "extrinsic" each, 16 numbers by columns,
+ * which map the world into the camera. */
 #include "json_scan.h"
 #include "trajectory.h"
 #include "transform.h"
@@ -24,7 +24,8 @@ static bool add(const json_member *m, trajectory *t, reason *why) {
     double T[16];
     reason inner;
     if (m->count != 16) {
-        return refuse(why, "extrinsic %lld has %d numbers; give 16, a 4x4 matrix by columns", (long long)t->count + 1, m->count);
+        return refuse(why, "extrinsic %lld has %d numbers; give 16, a 4x4 matrix by columns", (long long)t->count + 1,
+                      m->count);
     }
     return (pose_of(m->numbers, T, &inner) || refuse(why, "extrinsic %lld: %s", (long long)t->count + 1, inner.text)) &&
            (trajectory_append(t, T, 0, 0, t->count + 1) || refuse(why, "out of memory"));

@@ -72,7 +72,7 @@ bool transform_from_numbers(const double *v, int n, double T[16], reason *why) {
     case 16: memcpy(T, v, (size_t)n * sizeof v[0]); return pcgpu_is_rigid(T, why->text, sizeof why->text);
     default:
         return refuse(why, "%s numbers; give a 4x4 matrix (16), a KITTI line (12) or a TUM line (7 or 8)",
-                 n >= 17 ? "more than 16" : number_text(n, false, word));
+                      n >= 17 ? "more than 16" : number_text(n, false, word));
     }
 }
 

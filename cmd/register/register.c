@@ -133,11 +133,16 @@ static void summarize(const job *j, const pcgpu_registration *r, double seconds)
         const bool guessed = j->session->options->init || strchr(r->reason, ';');
         const double apart = far_apart(j);
         if (apart > 0) {
-            report_error(j->names[0], "did not converge: the clouds lie %.0f m apart, as UTM and local coordinates do; give both in the same "
-                         "coordinates, --init auto, or a guess by --init FILE", apart);
+            report_error(
+                j->names[0],
+                "did not converge: the clouds lie %.0f m apart, as UTM and local coordinates do; give both in the same "
+                "coordinates, --init auto, or a guess by --init FILE",
+                apart);
         } else {
             report_error(j->names[0], "did not converge: %s%s", r->reason,
-                         !guessed && strncmp(r->reason, "no overlap", 10) == 0 ? "; give --init auto, or a guess by --init FILE" : "");
+                         !guessed && strncmp(r->reason, "no overlap", 10) == 0
+                             ? "; give --init auto, or a guess by --init FILE"
+                             : "");
         }
     }
     if (j->projective) {
@@ -298,8 +303,9 @@ int register_process(job *j) {
     }
     progress_begin(j->names[0], "registering");
     const double begin = seconds_now();
-    pcgpu_status status = j->projective ? register_images(j, params.init, &r)
-                                        : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r);
+    pcgpu_status status = j->projective
+                              ? register_images(j, params.init, &r)
+                              : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r);
     const double seconds = seconds_now() - begin;
     if (status != PCGPU_OK) {
         return job_failed(j, status);

@@ -18,7 +18,7 @@ bool register_check_kind(const session *session, bool clouds, bool images, reaso
 /* Checks that --min-range and --beam-correction have an effect on all inputs, in groups of `each`. */
 bool register_check_scans(const session *session, int each, reason *why);
 int register_process(job *job);
-int register_pairs(session *session); /* all pairs of a list */
+int register_pairs(session *session);             /* all pairs of a list */
 void register_end_pair(const job *job, int code); /* prints the line of a pair of a list */
 
 /* Reads the transform of --init; without one, `T` is unchanged. False after an error message. */

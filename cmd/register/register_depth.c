@@ -56,7 +56,7 @@ static bool check_pair(const session *s, const char **inputs, bool *projective, 
     if (s->options->association == ASSOCIATION_PROJECTIVE && !*projective) {
         const pcgpu_format_info *source = input_format(s, inputs[0]);
         return refuse(why, "%s: not a depth image, and projective association needs two; leave association out",
-                 input_name(inputs[source && source->depth ? 1 : 0]));
+                      input_name(inputs[source && source->depth ? 1 : 0]));
     }
     return true;
 }
@@ -70,12 +70,15 @@ bool register_check_scans(const session *s, int each, reason *why) {
             wrong = "beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
         }
     }
-    for (int i = 0; i + each <= s->input_count && each > 0 && (o->registration.min_range != 0 || o->registration.keep_carrier); i += each) {
+    for (int i = 0;
+         i + each <= s->input_count && each > 0 && (o->registration.min_range != 0 || o->registration.keep_carrier);
+         i += each) {
         if (!wrong && register_is_projective(s, s->inputs + i, each)) {
-            wrong = o->registration.keep_carrier
-                        ? "keep-carrier is for clouds, and depth images are given; leave it out"
-                        : "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
-                    "--camera";
+            wrong =
+                o->registration.keep_carrier
+                    ? "keep-carrier is for clouds, and depth images are given; leave it out"
+                    : "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
+                      "--camera";
         }
     }
     return !wrong || refuse(why, "%s", wrong);
@@ -94,7 +97,8 @@ bool register_check(const session *s, reason *why) {
     }
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
-    } else if (any && (s->options->registration.search == PCGPU_SEARCH_ALWAYS || s->options->registration.search == PCGPU_SEARCH_GLOBAL)) {
+    } else if (any && (s->options->registration.search == PCGPU_SEARCH_ALWAYS ||
+                       s->options->registration.search == PCGPU_SEARCH_GLOBAL)) {
         wrong = "init: a search for a start needs association nearest; give that, or a FILE with the initial transform";
     }
     return (!wrong || refuse(why, "%s", wrong)) && register_check_scans(s, 2, why) && (!any || check_levels(s, why)) &&
@@ -117,8 +121,8 @@ void register_effect(const session *s, const char *const *inputs, int count, opt
                                           "min-score", "translation-epsilon", "rotation-epsilon"};
         leave_out(s, own, sizeof own / sizeof own[0], effect);
     } else if (register_is_projective(s, inputs, count)) {
-        static const char *const clouds[] = {"method",         "voxel-size", "kernel",         "kernel-scale",
-                                             "max-iterations", "min-range",  "keep-carrier",   "beam-correction"};
+        static const char *const clouds[] = {"method",         "voxel-size", "kernel",       "kernel-scale",
+                                             "max-iterations", "min-range",  "keep-carrier", "beam-correction"};
         const pcgpu_register_depth_params p = register_image_params(s);
         effect->association = ASSOCIATION_PROJECTIVE;
         effect->level_iterations.count = p.levels;
@@ -141,6 +145,6 @@ pcgpu_status register_images(const job *j, const double init[16], pcgpu_registra
     const option_values *o = j->session->options;
     pcgpu_register_depth_params params = register_image_params(j->session);
     memcpy(params.init, init, sizeof params.init);
-    return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera, register_camera(j->session, 1),
-                                &params, result);
+    return pcgpu_register_depth(j->session->context, &j->images[0], &j->images[1], &o->camera,
+                                register_camera(j->session, 1), &params, result);
 }

@@ -7,8 +7,8 @@ bool register_settle(option_values *options, const command_info *command, reason
     (void)command;
     pcgpu_register_params *p = &options->registration;
     const char *wrong = NULL;
-    p->search = !options->init               ? PCGPU_SEARCH_RESCUE
-                : options_init_file(options) ? PCGPU_SEARCH_NEVER
+    p->search = !options->init                         ? PCGPU_SEARCH_RESCUE
+                : options_init_file(options)           ? PCGPU_SEARCH_NEVER
                 : strcmp(options->init, "global") == 0 ? PCGPU_SEARCH_GLOBAL
                                                        : PCGPU_SEARCH_ALWAYS;
     if (p->method == PCGPU_REGISTER_NDT && p->kernel != PCGPU_KERNEL_AUTO) {
@@ -42,8 +42,7 @@ bool register_check_kind(const session *s, bool clouds, bool images, reason *why
     static const char *const of_clouds[] = {"voxel-size", "kernel", "kernel-scale", "max-iterations"};
     static const char *const of_icp[] = {"max-distance"};
     const bool ndt = s->options->registration.method == PCGPU_REGISTER_NDT;
-    return (images ||
-            register_refuse(s, of_images, 2, "is for depth images by projective association", why)) &&
+    return (images || register_refuse(s, of_images, 2, "is for depth images by projective association", why)) &&
            (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why)) &&
            (images || !ndt || register_refuse(s, of_icp, 1, "has no effect on method ndt", why));
 }
@@ -63,9 +62,9 @@ const command_info register_command = {.name = "register",
                                        .bit = FOR_REGISTER,
                                        .arguments = "[OPTION]... SOURCE TARGET | --pairs LIST",
                                        .summary = "find the rigid transform that maps SOURCE onto TARGET",
-                                       .examples = {"scan1.bin scan2.bin",
-                                                    "--pairs pairs.txt --transform motions.txt"},
-                                       .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE | COMMAND_KEEPS_COLUMNS,
+                                       .examples = {"scan1.bin scan2.bin", "--pairs pairs.txt --transform motions.txt"},
+                                       .traits =
+                                           COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE | COMMAND_KEEPS_COLUMNS,
                                        .inputs_per_job = 2,
                                        .settle = register_settle,
                                        .take_inputs = take_inputs,

@@ -27,7 +27,8 @@ int register_pairs(session *s) {
     option_values *o = s->options;
     output transforms = {0};
     if (!register_read_init(s, o->registration.init) ||
-        (o->transform && !transform_is_stdout(s) && !output_open(&transforms, o->transform, existing_of(o->force || o->skip_existing), true))) {
+        (o->transform && !transform_is_stdout(s) &&
+         !output_open(&transforms, o->transform, existing_of(o->force || o->skip_existing), true))) {
         return EXIT_FAILED;
     }
     s->lines = transforms.stream;

@@ -4,17 +4,17 @@
 
 #include <math.h>
 
-/* Such wide voxels fit the spacing of points in another unit: the finest of LiDAR scans, of terrain from the air, too, have
- * at most 4 m. */
+/* Such wide voxels fit the spacing of points in another unit: the finest of LiDAR scans, of terrain from the air, too,
+ * have at most 4 m. */
 #define UNIT_VOXEL 16.0
 
-#define LEAST_RATIO 500.0  /* of the extents of two clouds, of which one is in millimetres */
+#define LEAST_RATIO 500.0 /* of the extents of two clouds, of which one is in millimetres */
 #define MOST_RATIO  2000.0
-#define LEAST_SIZE  10.0   /* of an object: 1 cm in millimetres */
+#define LEAST_SIZE  10.0 /* of an object: 1 cm in millimetres */
 #define MOST_SIZE   2000.0
-#define ROUND       0.4    /* least extent against the largest: scans, streets and rooms of this size are flatter */
-#define RIM         0.05   /* of an extent: a point so near to the box lies on a wall */
-#define MOST_RIM    0.5    /* of the points of an object */
+#define ROUND       0.4  /* least extent against the largest: scans, streets and rooms of this size are flatter */
+#define RIM         0.05 /* of an extent: a point so near to the box lies on a wall */
+#define MOST_RIM    0.5  /* of the points of an object */
 
 typedef struct box {
     double low[3], high[3], widest, narrowest;
@@ -63,10 +63,11 @@ static bool is_object(const pcgpu_cloud *cloud, const box *b) {
 }
 
 static void warn_of_voxel(const job *j, const pcgpu_registration *r) {
-    report_warning(j->names[0],
-                   "the spacing of the points asks for voxels of %g m; if the coordinates are millimetres, all lengths of "
-                   "the options and of the result are millimetres, too",
-                   r->voxel);
+    report_warning(
+        j->names[0],
+        "the spacing of the points asks for voxels of %g m; if the coordinates are millimetres, all lengths of "
+        "the options and of the result are millimetres, too",
+        r->voxel);
 }
 
 void register_check_unit(const job *j, const pcgpu_registration *r) {
@@ -77,12 +78,16 @@ void register_check_unit(const job *j, const pcgpu_registration *r) {
     const bool smaller = source.widest < target.widest;
     const double ratio = smaller ? target.widest / source.widest : source.widest / target.widest;
     if (ratio > LEAST_RATIO && ratio < MOST_RATIO) {
-        report_warning(j->names[smaller], "is %.3g times as large as %s; if it is in millimetres and the other one in metres, "
-                       "divide its coordinates by 1000: pcgpu convert --scale 0.001", ratio, j->names[!smaller]);
+        report_warning(j->names[smaller],
+                       "is %.3g times as large as %s; if it is in millimetres and the other one in metres, "
+                       "divide its coordinates by 1000: pcgpu convert --scale 0.001",
+                       ratio, j->names[!smaller]);
     } else if (j->session->options->registration.voxel == PCGPU_AUTO && r->voxel >= UNIT_VOXEL) {
         warn_of_voxel(j, r);
     } else if (is_object(&j->clouds[0], &source) && is_object(&j->clouds[1], &target)) {
-        report_warning(j->names[0], "looks like an object of %.3g m; if its coordinates are millimetres, all lengths of the options "
-                       "and of the result are millimetres, too", source.widest);
+        report_warning(j->names[0],
+                       "looks like an object of %.3g m; if its coordinates are millimetres, all lengths of the options "
+                       "and of the result are millimetres, too",
+                       source.widest);
     }
 }

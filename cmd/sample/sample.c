@@ -78,7 +78,9 @@ static int write_picture(job *j, const pcgpu_cloud *picked, int64_t count) {
         params.seed = j->session->options->sample.seed;
         params.drop_origin = j->session->options->drop_origin;
         p.status = p.status == PCGPU_OK ? pcgpu_sample(context, &j->clouds[0], &params, &drawn) : p.status;
-        p.status = p.status == PCGPU_OK ? pcgpu_cloud_gather(context, &j->clouds[0], drawn.indices, drawn.count, &others) : p.status;
+        p.status = p.status == PCGPU_OK
+                       ? pcgpu_cloud_gather(context, &j->clouds[0], drawn.indices, drawn.count, &others)
+                       : p.status;
         picture_add_cloud(&p, 1, &others, "random sampling");
     }
     const int code = picture_finish(&p);
@@ -190,24 +192,21 @@ static bool read_seeds(const session *s, pcgpu_indices *seeds) {
     return status == PCGPU_OK;
 }
 
-/* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation, or the
- * tree of buckets. */
+/* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation,
+ * or the tree of buckets. */
 enum { TIMES_AT_RANDOM = 3, TIMES_FARTHEST = 4 };
 
 /* The option that needs the whole file, or NULL. */
 static const char *lacking_in_pieces(const option_values *o) {
     const bool compared = o->picture && o->sample.method == PCGPU_SAMPLE_FPS; /* with random picks */
-    return o->seeds             ? "seeds"
-           : o->pad != PAD_NONE ? "pad"
-           : o->sweeps > 0      ? "sweeps"
-           : compared           ? "picture"
-                                : NULL;
+    return o->seeds ? "seeds" : o->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : compared ? "picture" : NULL;
 }
 
 bool sample_reads_pieces(const session *s, const char *input) {
     const option_values *o = s->options;
     const int times = o->sample.method == PCGPU_SAMPLE_RANDOM ? TIMES_AT_RANDOM : TIMES_FARTHEST;
-    return !o->batch && session_needs_pieces(s, input, times, !lacking_in_pieces(o) && o->device.device != PCGPU_DEVICE_CUDA);
+    return !o->batch &&
+           session_needs_pieces(s, input, times, !lacking_in_pieces(o) && o->device.device != PCGPU_DEVICE_CUDA);
 }
 
 static int sample_whole(job *j) {

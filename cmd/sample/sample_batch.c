@@ -119,8 +119,9 @@ static int run_group(batch *b, int first, int count) {
     }
     if (code == EXIT_DONE) {
         progress_begin(b->jobs[first].names[0], "sampling");
-        code = pcgpu_sample_batch(b->session->context, clouds, count, &params, sampled) == PCGPU_OK ? EXIT_DONE
-                                                                                                   : find_failed(b, first, count, &params);
+        code = pcgpu_sample_batch(b->session->context, clouds, count, &params, sampled) == PCGPU_OK
+                   ? EXIT_DONE
+                   : find_failed(b, first, count, &params);
     }
     for (; done < count && code == EXIT_DONE; done++) {
         code = take(b, first + done, &sampled[done]);

@@ -36,8 +36,7 @@ static bool settle_seeds_and_start(option_values *options, const command_info *c
 
 static bool settle(option_values *options, const command_info *command, reason *why) {
     const pcgpu_sample_params *p = &options->sample;
-    if (!settle_count_and_ratio(options, command, why) ||
-        !settle_seeds_and_start(options, command, why)) {
+    if (!settle_count_and_ratio(options, command, why) || !settle_seeds_and_start(options, command, why)) {
         return false;
     }
     const char *wrong = NULL;
@@ -48,7 +47,8 @@ static bool settle(option_values *options, const command_info *command, reason *
         wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
-    } else if (p->method == PCGPU_SAMPLE_FPS && p->start != PCGPU_START_RANDOM && option_given_here(options, "seed", command)) {
+    } else if (p->method == PCGPU_SAMPLE_FPS && p->start != PCGPU_START_RANDOM &&
+               option_given_here(options, "seed", command)) {
         wrong = "seed is for --method random and --start random; give one of them, or leave --seed out";
     } else if (options->pad != PAD_NONE && p->count == 0) {
         wrong = "pad fills up to --count; give it, or leave --pad out";
@@ -81,15 +81,15 @@ static int run(session *s) {
     return s->options->batch ? sample_batch(s) : session_run_each(s, sample_process);
 }
 
-const command_info sample_command = {.name = "sample",
-                                     .bit = FOR_SAMPLE,
-                                     .arguments = "[OPTION]... [INPUT]...",
-                                     .summary = "pick points of a cloud: farthest point sampling or at random",
-                                     .examples = {"-m 4096 scan.bin -o sampled.ply",
-                                                  "--min-distance 0.5 scans/ -o thin/"},
-                                     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
-                                     .inputs_per_job = 1,
-                                     .settle = settle,
-                                     .check = check,
-                                     .reads_pieces = sample_reads_pieces,
-                                     .run = run};
+const command_info sample_command = {
+    .name = "sample",
+    .bit = FOR_SAMPLE,
+    .arguments = "[OPTION]... [INPUT]...",
+    .summary = "pick points of a cloud: farthest point sampling or at random",
+    .examples = {"-m 4096 scan.bin -o sampled.ply", "--min-distance 0.5 scans/ -o thin/"},
+    .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
+    .inputs_per_job = 1,
+    .settle = settle,
+    .check = check,
+    .reads_pieces = sample_reads_pieces,
+    .run = run};

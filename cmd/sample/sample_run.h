@@ -5,7 +5,7 @@
 #include "job.h"
 
 int sample_process(job *job); /* one input */
-int sample_batch(session *s);  /* all inputs into one array */
+int sample_batch(session *s); /* all inputs into one array */
 /* Whether an input is sampled at random and needs more memory than there is. */
 bool sample_reads_pieces(const session *session, const char *input);
 
@@ -13,11 +13,11 @@ bool sample_reads_pieces(const session *session, const char *input);
 pcgpu_sample_params sample_parameters(const session *s);
 /* What is done with the cloud of a job before it is sampled: sweeps, and a warning about records at the origin. */
 int sample_prepare(job *j);
-/* Fills the picks up to --count for --pad: they are repeated in their order, or -1 for rows of zeros, at the distance 0;
- * reports, and adds to the result of the job. */
+/* Fills the picks up to --count for --pad: they are repeated in their order, or -1 for rows of zeros, at the distance
+ * 0; reports, and adds to the result of the job. */
 int sample_finish(job *j, pcgpu_sampled *sampled);
-/* Rows of zeros in place of -1, in the coordinates of the file: rows [0, count) of `out`, which has the cloud's columns.
- * Returns the largest error of rounding to float32. */
+/* Rows of zeros in place of -1, in the coordinates of the file: rows [0, count) of `out`, which has the cloud's
+ * columns. Returns the largest error of rounding to float32. */
 double sample_rows(const pcgpu_cloud *cloud, const int32_t *indices, int64_t count, float *out);
 
 #endif

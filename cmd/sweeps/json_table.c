@@ -191,7 +191,8 @@ static bool skip_word(json_table *r) {
         skip(r);
     }
     text[n] = '\0';
-    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || strcmp(text, "null") == 0 || expected(r, "a value");
+    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0 || strcmp(text, "null") == 0 ||
+           expected(r, "a value");
 }
 
 /* Skips any value, without recursion. */
@@ -303,8 +304,9 @@ json_result json_table_next(json_table *r, json_member *members, int count) {
                : expected(r, "the end of the file")      ? JSON_END
                                                          : JSON_FAILED;
     }
-    return (first || take_mark(r, ',', "a comma or the end of the list")) && take_object(r, members, count) ? JSON_OBJECT
-                                                                                                         : JSON_FAILED;
+    return (first || take_mark(r, ',', "a comma or the end of the list")) && take_object(r, members, count)
+               ? JSON_OBJECT
+               : JSON_FAILED;
 }
 
 void json_table_close(json_table *r) {

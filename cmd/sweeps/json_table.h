@@ -1,5 +1,5 @@
-/* Tables in JSON: a file that is one list of objects, such as those of nuScenes, read object by object in memory that does
- * not depend on its size. */
+/* Tables in JSON: a file that is one list of objects, such as those of nuScenes, read object by object in memory that
+ * does not depend on its size. */
 #ifndef JSON_TABLE_H
 #define JSON_TABLE_H
 
@@ -13,9 +13,9 @@ enum { JSON_TEXT = 512, JSON_LIST = 4, JSON_DEPTH = 64, JSON_BUFFER = 1 << 16 };
 /* A member that is wanted of each object; the other members are skipped. */
 typedef struct json_member {
     const char *key;
-    int numbers;             /* 0: a string; 1: a number; more: a list of so many numbers, at most JSON_LIST */
-    bool found;              /* what follows is set by json_table_next */
-    char text[JSON_TEXT];    /* UTF-8 */
+    int numbers;          /* 0: a string; 1: a number; more: a list of so many numbers, at most JSON_LIST */
+    bool found;           /* what follows is set by json_table_next */
+    char text[JSON_TEXT]; /* UTF-8 */
     double values[JSON_LIST];
 } json_member;
 

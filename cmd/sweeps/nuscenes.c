@@ -79,8 +79,9 @@ static bool find_tables(reader *r, const char *root) {
     closedir(folder);
     r->root = strdup(root);
     return good && (r->tables ? r->root || refuse(r->why, "out of memory")
-                              : refuse(r->why, "%s: no folder in it has sample_data.json; give the folder of nuScenes with "
-                                               "samples, sweeps and v1.0-...",
+                              : refuse(r->why,
+                                       "%s: no folder in it has sample_data.json; give the folder of nuScenes with "
+                                       "samples, sweeps and v1.0-...",
                                        root));
 }
 
@@ -137,8 +138,11 @@ static bool take_scan(reader *r, const json_member *m) {
         }
     }
     if (!path_stays_below(m[FILENAME].text)) {
-        return refuse(r->why, "%s/sample_data.json: the scan %s is %s, which is not below the folder of nuScenes; give names as "
-                              "samples/LIDAR_TOP/...", r->tables, m[TOKEN].text, m[FILENAME].text);
+        return refuse(
+            r->why,
+            "%s/sample_data.json: the scan %s is %s, which is not below the folder of nuScenes; give names as "
+            "samples/LIDAR_TOP/...",
+            r->tables, m[TOKEN].text, m[FILENAME].text);
     }
     char *path = joined(r->root, m[FILENAME].text);
     if (!path || !set_row(&r->rows[count], m)) {
@@ -208,7 +212,8 @@ static bool link_scans(reader *r) {
         const char *previous = r->rows[i].previous;
         const int64_t place = *previous ? find(r, previous) : r->table->count;
         if (*previous && !is_at(r, place, previous)) {
-            return refuse(r->why, "%s/sample_data.json: the scan %s has \"prev\" %s, which is not there; give whole tables",
+            return refuse(r->why,
+                          "%s/sample_data.json: the scan %s has \"prev\" %s, which is not there; give whole tables",
                           r->tables, r->rows[i].token, previous);
         }
         r->table->scans[i].previous = *previous ? r->order[place].scan : -1;
@@ -250,14 +255,26 @@ static bool make_pose(const reader *r, const json_member *m, double T[16]) {
     const double *q = m[ROTATION].values, *t = m[TRANSLATION].values;
     const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     if (!(norm > 0.5 && norm < 2)) {
-        return refuse(r->why, "%s: the rotation of %s is not a unit quaternion; give the tables of nuScenes", r->json.path,
-                      m[POSE_TOKEN].text);
+        return refuse(r->why, "%s: the rotation of %s is not a unit quaternion; give the tables of nuScenes",
+                      r->json.path, m[POSE_TOKEN].text);
     }
     const double w = q[0] / norm, x = q[1] / norm, y = q[2] / norm, z = q[3] / norm;
-    const double pose[16] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z),     2 * (x * z + w * y),     t[0],
-                             2 * (x * y + w * z),     1 - 2 * (x * x + z * z), 2 * (y * z - w * x),     t[1],
-                             2 * (x * z - w * y),     2 * (y * z + w * x),     1 - 2 * (x * x + y * y), t[2],
-                             0,                       0,                       0,                       1};
+    const double pose[16] = {1 - 2 * (y * y + z * z),
+                             2 * (x * y - w * z),
+                             2 * (x * z + w * y),
+                             t[0],
+                             2 * (x * y + w * z),
+                             1 - 2 * (x * x + z * z),
+                             2 * (y * z - w * x),
+                             t[1],
+                             2 * (x * z - w * y),
+                             2 * (y * z + w * x),
+                             1 - 2 * (x * x + y * y),
+                             t[2],
+                             0,
+                             0,
+                             0,
+                             1};
     memcpy(T, pose, sizeof pose);
     return true;
 }

@@ -56,8 +56,8 @@ static bool read_lines(line_file *f, sweep_table *t) {
         }
         const char *wrong = zero ? "a zero byte" : n == 0 || *line == '#' ? NULL : append(t, line);
         if (wrong) {
-            return refuse(f->why, "%s:%lld: %s; give one line FILE TIME per scan, in the order of time, in seconds", f->name,
-                          (long long)f->number, wrong);
+            return refuse(f->why, "%s:%lld: %s; give one line FILE TIME per scan, in the order of time, in seconds",
+                          f->name, (long long)f->number, wrong);
         }
     }
     return f->failed || t->count > 0 || refuse(f->why, "%s: no scan; give one line FILE TIME per scan", f->name);
@@ -89,8 +89,8 @@ static bool take_poses(const char *path, sweep_table *t, reason *why) {
     return good;
 }
 
-/* The scan of an input: by the same name, else the same file (`files`: of each scan). Inputs mostly come in the order of
- * the list, so the search begins at `hint`. */
+/* The scan of an input: by the same name, else the same file (`files`: of each scan). Inputs mostly come in the order
+ * of the list, so the search begins at `hint`. */
 static int64_t find(const sweep_table *t, const char *input, const struct stat *files, int64_t hint) {
     struct stat st;
     const bool there = stat(input, &st) == 0;
@@ -130,8 +130,8 @@ static bool match_inputs(const char *list, sweep_table *t, reason *why) {
     return good;
 }
 
-bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count, sweep_table *table,
-                     reason *why) {
+bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count,
+                     sweep_table *table, reason *why) {
     return read_list(list, table, why) && take_poses(poses, table, why) &&
            sweep_inputs_begin(table, inputs, input_count, why) && match_inputs(list, table, why) &&
            sweep_inputs_end(table, why);

@@ -33,8 +33,8 @@ bool sweep_inputs_begin(sweep_table *table, const char *const *inputs, int count
 bool sweep_inputs_end(sweep_table *table, reason *why);
 
 /* sweep_list.c: a list of lines "FILE TIME", and one pose per line of the list in another file. */
-bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count, sweep_table *table,
-                     reason *why);
+bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count,
+                     sweep_table *table, reason *why);
 /* nuscenes.c: from the tables of nuScenes; of the scans only those that `sweeps` per input need have poses. */
 bool nuscenes_read(const char *root, const char *const *inputs, int input_count, int64_t sweeps, sweep_table *table,
                    reason *why);

@@ -1,6 +1,6 @@
-/* Sweeps as OpenPCDet's NuScenesDataset.get_lidar_with_sweeps joins them: x, y, z and the fourth column of the scan, then
- * those of the scans before it, the latest first, without the car, and as the last column the seconds that each is older.
- * At the beginning of a drive the earliest scan is repeated. */
+/* Sweeps as OpenPCDet's NuScenesDataset.get_lidar_with_sweeps joins them: x, y, z and the fourth column of the scan,
+ * then those of the scans before it, the latest first, without the car, and as the last column the seconds that each is
+ * older. At the beginning of a drive the earliest scan is repeated. */
 #include "sweeps.h"
 
 #include <math.h>
@@ -14,10 +14,10 @@ static const float car = 1.0f;
 
 bool sweeps_settle(const option_values *o, const command_info *command, reason *why) {
     if (o->sweeps == 0) {
-        const char *alone = o->nuscenes                          ? "nuscenes"
-                            : o->scans                           ? "scans"
+        const char *alone = o->nuscenes                         ? "nuscenes"
+                            : o->scans                          ? "scans"
                             : option_given(o, "poses", command) ? "poses"
-                                                                 : NULL;
+                                                                : NULL;
         return !alone || refuse(why, "%s is for sweeps; give --sweeps N, or leave it out", alone);
     }
     if (o->nuscenes && (o->scans || o->poses)) {
@@ -137,7 +137,8 @@ static void relative(const double a[16], const double b[16], double T[16]) {
 /* Reads a scan before the input. */
 static int read_scan(job *j, const char *path, pcgpu_cloud *cloud) {
     pcgpu_context *context = j->session->context;
-    const pcgpu_read_options how = {.format = j->session->options->format, .fields = session_fields(j->session),
+    const pcgpu_read_options how = {.format = j->session->options->format,
+                                    .fields = session_fields(j->session),
                                     .force = j->session->options->force};
     FILE *stream = input_open(path);
     *cloud = (pcgpu_cloud){0};
@@ -165,8 +166,9 @@ static int add_scan(joined *g, const sweep_table *t, int64_t reference, int64_t 
     relative(t->scans[reference].T, t->scans[i].T, T);
     if (code == EXIT_DONE) {
         const pcgpu_status status = pcgpu_cloud_transform(j->session->context, &cloud, T, g->cloud.offset, &moved);
-        code = status == PCGPU_OK ? append(g, &moved, &cloud, (float)(t->scans[reference].time - t->scans[i].time), false)
-                                  : job_failed(j, status);
+        code = status == PCGPU_OK
+                   ? append(g, &moved, &cloud, (float)(t->scans[reference].time - t->scans[i].time), false)
+                   : job_failed(j, status);
     }
     pcgpu_cloud_free(&moved);
     pcgpu_cloud_free(&cloud);

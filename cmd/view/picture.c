@@ -22,7 +22,8 @@ void picture_add_layer(picture *p, int panel, pc_layer *layer, const char *name)
 }
 
 void picture_add_cloud(picture *p, int panel, const pcgpu_cloud *cloud, const char *name) {
-    pc_layer layer = {.kind = PC_POINTS, .cloud = *cloud, .borrowed = true, .drop_origin = p->job->session->options->drop_origin};
+    pc_layer layer = {
+        .kind = PC_POINTS, .cloud = *cloud, .borrowed = true, .drop_origin = p->job->session->options->drop_origin};
     picture_add_layer(p, panel, &layer, name);
 }
 
@@ -48,7 +49,8 @@ void picture_add_voxels(picture *p, const pcgpu_voxels *v, const char *name) {
 void picture_add_path(picture *p, const double *poses, int64_t count, const double *values, const char *name) {
     const int columns = values ? 4 : 3;
     pc_layer layer = {.kind = PC_LINE};
-    p->status = p->status == PCGPU_OK ? pcgpu_cloud_create(p->job->session->context, count, columns, &layer.cloud) : p->status;
+    p->status =
+        p->status == PCGPU_OK ? pcgpu_cloud_create(p->job->session->context, count, columns, &layer.cloud) : p->status;
     for (int k = 0; k < 3; k++) { /* that of the first layer */
         layer.cloud.offset[k] = p->panels[0].offset[k];
     }
@@ -133,7 +135,8 @@ int picture_finish(picture *p) {
     pcgpu_status status = panels > 0 ? draw_all(p, panels, &whole) : p->status;
     if (status == PCGPU_OK) {
         const char *name = job_output_name(j, "picture");
-        code = exit_code_of(pc_picture_write(j->session->context, job_stream(j, "picture"), name, &whole), name, j->session->context);
+        code = exit_code_of(pc_picture_write(j->session->context, job_stream(j, "picture"), name, &whole), name,
+                            j->session->context);
     } else {
         code = job_failed(j, status);
     }

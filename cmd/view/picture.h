@@ -19,13 +19,14 @@ typedef struct picture {
 } picture;
 
 bool picture_is_wanted(job *j);
-/* Adds a layer with a name: a cloud, which must stay until the picture is finished, or, to the first panel, voxels of the job's
- * input. */
+/* Adds a layer with a name: a cloud, which must stay until the picture is finished, or, to the first panel, voxels of
+ * the job's input. */
 void picture_add_cloud(picture *p, int panel, const pcgpu_cloud *cloud, const char *name);
 void picture_add_voxels(picture *p, const pcgpu_voxels *voxels, const char *name);
 /* Any other layer, which the picture takes over. */
 void picture_add_layer(picture *p, int panel, pc_layer *layer, const char *name);
-/* To the first panel, a line through the positions of poses, 4x4 each, that are not NaN; as `values`, unless NULL, with a column `color`. */
+/* To the first panel, a line through the positions of poses, 4x4 each, that are not NaN; as `values`, unless NULL, with
+ * a column `color`. */
 void picture_add_path(picture *p, const double *poses, int64_t count, const double *values, const char *name);
 /* The direction of an axis of a sensor in the world, as the sum over its poses that are not NaN. */
 void picture_axis(const double *poses, int64_t count, int axis, double sum[3]);

@@ -63,10 +63,12 @@ static void summarize(const job *j, const pc_scene *scene, const pc_picture *pic
     static const char *const from[] = {"", "iso", "top", "side", "front", "sensor"};
     char limits[96] = "";
     if (scene->scale.used) {
-        snprintf(limits, sizeof limits, " from %.4g to %.4g%s%s", scene->scale.low, scene->scale.high, *scene->scale.unit ? " " : "", scene->scale.unit);
+        snprintf(limits, sizeof limits, " from %.4g to %.4g%s%s", scene->scale.low, scene->scale.high,
+                 *scene->scale.unit ? " " : "", scene->scale.unit);
     }
-    report_summary(j->output_count > 0 ? output_shown(j->outputs[0].file.path) : j->names[0], "%dx%d pixels, view %s, colours by %s%s",
-                   picture->width, picture->height, scene->layers[0].kind == PC_IMAGE ? "of the image" : from[picture->from], color, limits);
+    report_summary(j->output_count > 0 ? output_shown(j->outputs[0].file.path) : j->names[0],
+                   "%dx%d pixels, view %s, colours by %s%s", picture->width, picture->height,
+                   scene->layers[0].kind == PC_IMAGE ? "of the image" : from[picture->from], color, limits);
 }
 
 /* Writes the picture, or shows it. */
@@ -96,7 +98,8 @@ static bool check_options(const session *s, const pc_scene *scene, reason *why) 
     }
     for (int i = 0; i < 3 && scene->layers[0].kind == PC_IMAGE; i++) {
         if (option_given(s->options, views[i], s->command)) {
-            return refuse(why, "%s is not for a depth image as it is; leave it out, or give --camera for its points", views[i]);
+            return refuse(why, "%s is not for a depth image as it is; leave it out, or give --camera for its points",
+                          views[i]);
         }
     }
     for (int i = 0; i < 2 && !boxes; i++) {
@@ -182,7 +185,8 @@ static int run_together(session *s) {
 static bool settle(option_values *o, const command_info *command, reason *why) {
     const int *size = o->view.size;
     if ((int64_t)size[0] * size[1] > PC_PICTURE_PIXELS) {
-        return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1], PC_PICTURE_PIXELS / 1000000);
+        return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1],
+                      PC_PICTURE_PIXELS / 1000000);
     }
     if (!view_check_page(o, command, why)) {
         return false;
@@ -194,13 +198,15 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
         return refuse(why, "%s is for one picture per input; give -o DIR/", o->shard ? "shard" : "skip-existing");
     }
     return o->output || o->dry_run || terminal_has_colors() ||
-           refuse(why, "no output, and standard output is not a terminal with colours to draw in; give -o FILE.png, -o DIR/ or -o -");
+           refuse(why,
+                  "no output, and standard output is not a terminal with colours to draw in; give -o FILE.png, -o DIR/ "
+                  "or -o -");
 }
 
-#define VIEW_COMMAND                                                                                                            \
-    .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                                     \
-    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                             \
-    .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                                   \
+#define VIEW_COMMAND                                                                                                   \
+    .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                            \
+    .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                    \
+    .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                          \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN, .settle = settle
 
 /* All inputs in one picture. */

@@ -29,7 +29,8 @@ static bool is_mesh(const char *path, const peek *p, const pcgpu_format_info *fo
 /* ---- clouds and depth images ------------------------------------------------------------------------------------- */
 
 /* Pixels as points: the column, minus the row, and the depth in metres. */
-static pcgpu_status depth_to_pixels(pcgpu_context *context, const pcgpu_depth *depth, double scale, pcgpu_cloud *cloud) {
+static pcgpu_status depth_to_pixels(pcgpu_context *context, const pcgpu_depth *depth, double scale,
+                                    pcgpu_cloud *cloud) {
     const int64_t pixels = (int64_t)depth->width * depth->height;
     pcgpu_status status = pcgpu_cloud_create(context, pixels, 3, cloud);
     for (int64_t i = 0; status == PCGPU_OK && i < pixels; i++) {
@@ -59,7 +60,8 @@ static pcgpu_status read_image(session *s, FILE *stream, const char *path, pc_la
 static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_layer *layer) {
     const option_values *o = s->options;
     const bool camera = option_given(o, "camera", s->command);
-    const pcgpu_read_options how = {.format = o->format, .fields = session_fields(s), .camera = camera ? &o->camera : NULL, .force = o->force};
+    const pcgpu_read_options how = {
+        .format = o->format, .fields = session_fields(s), .camera = camera ? &o->camera : NULL, .force = o->force};
     layer->kind = PC_POINTS;
     return pcgpu_read(s->context, stream, path, &how, &layer->cloud);
 }
@@ -67,8 +69,8 @@ static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_l
 static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_layer *layer) {
     const pcgpu_voxelize_params *p = &s->options->voxelize;
     bool voxels;
-    pcgpu_status status = pc_layer_read_voxels(s->context, stream, path, p->size[0] > 0 ? p->size : NULL, p->range_auto ? NULL : p->range,
-                                               &voxels, layer);
+    pcgpu_status status = pc_layer_read_voxels(s->context, stream, path, p->size[0] > 0 ? p->size : NULL,
+                                               p->range_auto ? NULL : p->range, &voxels, layer);
     if (status == PCGPU_OK && !voxels) {
         rewind(stream);
         status = read_points(s, stream, path, layer);
@@ -107,16 +109,18 @@ static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer 
 
 static int read_layer(session *s, const char *path, const peek *p, pc_layer *layer) {
     const pcgpu_format_info *format = format_of(s, path, p);
-    const bool given = s->options->format, image = format && format->depth && !option_given(s->options, "camera", s->command);
+    const bool given = s->options->format,
+               image = format && format->depth && !option_given(s->options, "camera", s->command);
     const bool npz = format && strcmp(format->name, "npz") == 0 && !path_is_stream(path);
     const int poses = !given && peek_is_text(p) ? trajectory_is(p->head, p->size, format) : 0;
     if (poses) {
         return poses < 0 ? EXIT_FAILED : read_trajectory(s, p->stream, path, layer);
     }
-    const pcgpu_status status = image                                ? read_image(s, p->stream, path, layer)
-                                : !given && is_mesh(path, p, format) ? pc_layer_read_mesh(s->context, p->stream, path, layer)
-                                : !given && npz                      ? read_voxels(s, p->stream, path, layer)
-                                                                     : read_points(s, p->stream, path, layer);
+    const pcgpu_status status = image ? read_image(s, p->stream, path, layer)
+                                : !given && is_mesh(path, p, format)
+                                    ? pc_layer_read_mesh(s->context, p->stream, path, layer)
+                                : !given && npz ? read_voxels(s, p->stream, path, layer)
+                                                : read_points(s, p->stream, path, layer);
     layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
     return exit_code_of(status, input_name(path), s->context);
 }
@@ -136,7 +140,9 @@ int view_add_input(session *s, const char *path, pc_scene *scene) {
     progress_begin(input_name(path), "reading");
     int code = read_input(s, path, &layer);
     if (code == EXIT_DONE && scene->count > 0 && (layer.kind == PC_IMAGE || scene->layers[0].kind == PC_IMAGE)) {
-        report_error(input_name(path), "a depth image without --camera has a picture of its own; give -o DIR/, or --camera for its points");
+        report_error(
+            input_name(path),
+            "a depth image without --camera has a picture of its own; give -o DIR/, or --camera for its points");
         pc_layer_free(&layer);
         return EXIT_FAILED;
     }
@@ -156,10 +162,12 @@ static float extent(const pc_layer *l, int axis) {
     return l->high[axis] - l->low[axis];
 }
 
-/* Whether all points lie in the view of a camera that looks along z, at some distance: no scan and no object on the ground does. */
+/* Whether all points lie in the view of a camera that looks along z, at some distance: no scan and no object on the
+ * ground does. */
 static bool is_seen_along_z(const pc_layer *l) {
     const double *o = l->cloud.offset;
-    bool inside = l->usable > 0 && l->low[2] > 0.0f && l->low[2] < 0.9f * l->high[2] && o[0] == 0 && o[1] == 0 && o[2] == 0;
+    bool inside =
+        l->usable > 0 && l->low[2] > 0.0f && l->low[2] < 0.9f * l->high[2] && o[0] == 0 && o[1] == 0 && o[2] == 0;
     for (int64_t i = 0; i < l->cloud.rows && inside; i++) {
         const float *p = pc_layer_row(l, i);
         inside = !pc_layer_shows(l, p) || (fabsf(p[0]) < 1.5f * p[2] && fabsf(p[1]) < 1.5f * p[2]);
@@ -173,8 +181,9 @@ void view_settle_up(const session *s, pc_scene *scene) {
     bool camera = true;
     for (int i = 0; i < scene->count && camera; i++) {
         const pc_layer *l = &scene->layers[i];
-        camera = l->kind == PC_LINE ? scene->layers[0].kind != PC_LINE || (extent(l, 1) < extent(l, 2) && extent(l, 1) < extent(l, 0))
-                                    : is_seen_along_z(l);
+        camera = l->kind == PC_LINE
+                     ? scene->layers[0].kind != PC_LINE || (extent(l, 1) < extent(l, 2) && extent(l, 1) < extent(l, 0))
+                     : is_seen_along_z(l);
     }
     const bool image = scene->layers[0].kind == PC_IMAGE;
     scene->up = image ? PC_UP_Z : given != PC_UP_AUTO ? given : camera ? PC_UP_MINUS_Y : PC_UP_Z;

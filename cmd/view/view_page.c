@@ -32,15 +32,14 @@ int view_write_page(job *j, pc_scene *scene) {
     const session *s = j->session;
     const view_options *o = &s->options->view;
     const char *color = o->color ? o->color : pc_scene_default_paint(scene), *name = job_output_name(j, "output");
-    const pc_page page = {.from = view_from(s, scene),
-                          .point_size = o->point_size,
-                          .color = color,
-                          .map = (pc_colormap)o->colormap};
+    const pc_page page = {
+        .from = view_from(s, scene), .point_size = o->point_size, .color = color, .map = (pc_colormap)o->colormap};
     pc_page_counts counts;
     progress_begin(j->names[0], "writing");
     const double begin = seconds_now();
     pcgpu_status status = pc_scene_paint(s->context, scene, color, (pc_colormap)o->colormap);
-    status = status == PCGPU_OK ? pc_page_write(s->context, job_stream(j, "output"), name, scene, &page, &counts) : status;
+    status =
+        status == PCGPU_OK ? pc_page_write(s->context, job_stream(j, "output"), name, scene, &page, &counts) : status;
     j->write_seconds += seconds_now() - begin;
     if (status == PCGPU_ERROR_IO) { /* of the output */
         report_failure(name, s->context);

@@ -5,7 +5,8 @@
 #include "job.h"
 #include "view.h"
 
-/* view_inputs.c: reads an input of any kind and appends its layer to the scene. Returns an exit code and prints errors. */
+/* view_inputs.c: reads an input of any kind and appends its layer to the scene. Returns an exit code and prints
+ * errors. */
 int view_add_input(session *s, const char *path, pc_scene *scene);
 /* Once all layers are there: sets the axis that is up. */
 void view_settle_up(const session *s, pc_scene *scene);

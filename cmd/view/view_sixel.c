@@ -1,5 +1,5 @@
-/* Pictures as sixels (DEC VT340), for terminals that state in their attributes that they have them: bands of six rows, and for each
- * colour of a band the columns that have it. */
+/* Pictures as sixels (DEC VT340), for terminals that state in their attributes that they have them: bands of six rows,
+ * and for each colour of a band the columns that have it. */
 #include "view_run.h"
 
 #include <fcntl.h>
@@ -36,7 +36,8 @@ static bool ask(int fd) {
     static const char question[] = "\033[c";
     char text[128] = "";
     bool found = false;
-    if (write(fd, question, sizeof question - 1) != (ssize_t)sizeof question - 1 || !read_answer(fd, text, sizeof text)) {
+    if (write(fd, question, sizeof question - 1) != (ssize_t)sizeof question - 1 ||
+        !read_answer(fd, text, sizeof text)) {
         return false;
     }
     char *rest = NULL, *numbers = strstr(text, "\033[?") + 3;
@@ -93,8 +94,8 @@ static void print_colors(FILE *out, const uint8_t *rgb, size_t pixels) {
     for (int c = 0; c < COLORS; c++) {
         if (count[c] > 0) { /* in percent */
             const int64_t whole = 255 * count[c], *s = sum[c];
-            fprintf(out, "#%d;2;%d;%d;%d", c, (int)((200 * s[0] + whole) / (2 * whole)), (int)((200 * s[1] + whole) / (2 * whole)),
-                    (int)((200 * s[2] + whole) / (2 * whole)));
+            fprintf(out, "#%d;2;%d;%d;%d", c, (int)((200 * s[0] + whole) / (2 * whole)),
+                    (int)((200 * s[1] + whole) / (2 * whole)), (int)((200 * s[2] + whole) / (2 * whole)));
         }
     }
 }

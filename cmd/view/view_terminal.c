@@ -1,5 +1,5 @@
-/* A picture in the terminal: half blocks in 24-bit colours, two pixels per character, or where the terminal has kitty's protocol of
- * pictures or sixels the picture itself. */
+/* A picture in the terminal: half blocks in 24-bit colours, two pixels per character, or where the terminal has kitty's
+ * protocol of pictures or sixels the picture itself. */
 #define _DEFAULT_SOURCE /* struct winsize */
 #include "view_run.h"
 
@@ -53,7 +53,8 @@ static void print_captions(FILE *out, const pc_scene *scene) {
         char caption[64];
         pc_layer_caption(l, caption, sizeof caption);
         if (scene->count > 1 && l->paint == PC_PAINT_FLAT) {
-            fprintf(out, "\033[38;2;%d;%d;%dm\u2588\u2588\033[0m ", (int)(l->color >> 16), (int)(l->color >> 8 & 255), (int)(l->color & 255));
+            fprintf(out, "\033[38;2;%d;%d;%dm\u2588\u2588\033[0m ", (int)(l->color >> 16), (int)(l->color >> 8 & 255),
+                    (int)(l->color & 255));
         }
         print_shown(out, l->name);
         fprintf(out, "  %s%s", caption, i + 1 < scene->count ? "   " : "");
@@ -72,7 +73,8 @@ static void print_captions(FILE *out, const pc_scene *scene) {
 static void print_base64(FILE *out, const unsigned char *p, size_t n) {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < n; i += 3) {
-        const unsigned bits = (unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
+        const unsigned bits =
+            (unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0) | (i + 2 < n ? p[i + 2] : 0);
         for (size_t k = 0; k < 4; k++) {
             fputc(i + k > n ? '=' : digits[bits >> (18 - 6 * k) & 63], out);
         }
@@ -86,7 +88,8 @@ pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *
         terminal_print_sixels(out, picture);
         return PCGPU_OK;
     }
-    pcgpu_status status = text_open(&png) ? pc_picture_write(context, png.stream, "terminal", picture) : PCGPU_ERROR_MEMORY;
+    pcgpu_status status =
+        text_open(&png) ? pc_picture_write(context, png.stream, "terminal", picture) : PCGPU_ERROR_MEMORY;
     if (status == PCGPU_OK && text_good(&png)) {
         for (size_t at = 0; at < png.size; at += PIECE) {
             const size_t n = png.size - at < PIECE ? png.size - at : PIECE;
@@ -102,7 +105,8 @@ pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *
 
 void terminal_print(FILE *out, const pc_scene *scene, const pc_picture *p) {
     for (int y = 0; y + 1 < p->height; y += 2) {
-        const uint8_t *upper = p->rgb + (size_t)3 * (size_t)y * (size_t)p->width, *lower = upper + (size_t)3 * (size_t)p->width;
+        const uint8_t *upper = p->rgb + (size_t)3 * (size_t)y * (size_t)p->width,
+                      *lower = upper + (size_t)3 * (size_t)p->width;
         for (int x = 0; x < p->width; x++) {
             const uint8_t *a = upper + 3 * x, *b = lower + 3 * x;
             const bool same = x > 0 && memcmp(a, a - 3, 3) == 0 && memcmp(b, b - 3, 3) == 0;

@@ -10,7 +10,7 @@ typedef struct batch {
     job *jobs;
     pcgpu_voxels *voxels; /* of each job */
     pcgpu_voxels all;
-    dynamic_points points; /* of dynamic voxelization */
+    dynamic_points points;                  /* of dynamic voxelization */
     int32_t *voxel_offsets, *point_offsets; /* inputs + 1: the first of each input in `all`; the last is the total */
 } batch;
 
@@ -50,11 +50,10 @@ static int measure(batch *b) {
         all->run.points_in += v->run.points_in;
         all->capacity = v->capacity > all->capacity ? v->capacity : all->capacity;
         if (all->count > INT32_MAX || all->run.points_in > INT32_MAX) {
-            report_error(
-                b->jobs[i].names[0],
-                "with this input the batch has %lld points in %lld voxels, and ids have 32 bits; split it "
-                "below 2^31",
-                (long long)all->run.points_in, (long long)all->count);
+            report_error(b->jobs[i].names[0],
+                         "with this input the batch has %lld points in %lld voxels, and ids have 32 bits; split it "
+                         "below 2^31",
+                         (long long)all->run.points_in, (long long)all->count);
             return EXIT_FAILED;
         }
     }
@@ -77,11 +76,10 @@ static int join(batch *b) {
     all->counts = malloc(one * sizeof *all->counts);
     all->point_voxel = malloc((points ? points : 1) * sizeof *all->point_voxel);
     if (!all->features || !all->coords || !all->counts || !all->point_voxel) {
-        report_error(
-            b->jobs[0].names[0],
-            "out of memory; the features of the batch need %.3g GB: give fewer inputs, or limit points and "
-            "voxels",
-            (double)one * (double)row / 1e9);
+        report_error(b->jobs[0].names[0],
+                     "out of memory; the features of the batch need %.3g GB: give fewer inputs, or limit points and "
+                     "voxels",
+                     (double)one * (double)row / 1e9);
         return EXIT_FAILED;
     }
     for (int i = 0; i < b->begun; i++) {

@@ -1,12 +1,12 @@
-/* Dynamic voxelization (Zhou et al., MVF, CoRL 2019): the encoder of the network makes the voxels, of any number of points
- * each, so it takes points.
+/* Dynamic voxelization (Zhou et al., MVF, CoRL 2019): the encoder of the network makes the voxels, of any number of
+ * points each, so it takes points.
  *
- * OpenPCDet: `points`, N x (1 + columns): the number in the batch, then the record. Its mask_points_and_boxes_outside_range
- * keeps X0 <= x <= X1 and Y0 <= y <= Y1 at any height: DynPillarVFE has pillars without an end in z, the others drop the
- * rest themselves.
+ * OpenPCDet: `points`, N x (1 + columns): the number in the batch, then the record. Its
+ * mask_points_and_boxes_outside_range keeps X0 <= x <= X1 and Y0 <= y <= Y1 at any height: DynPillarVFE has pillars
+ * without an end in z, the others drop the rest themselves.
  *
- * mmdetection3d: `voxels`, N x columns, and `coors`, N x 4: the number in the batch and the voxel z, y, x of each point.
- * Points out of range, whose voxel would be -1 and which its encoders skip, are left out. */
+ * mmdetection3d: `voxels`, N x columns, and `coors`, N x 4: the number in the batch and the voxel z, y, x of each
+ * point. Points out of range, whose voxel would be -1 and which its encoders skip, are left out. */
 #include "cloud.h"
 #include "voxelize.h"
 

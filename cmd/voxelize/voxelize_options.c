@@ -13,8 +13,9 @@ static bool settle_layout(option_values *options, const command_info *command, r
         option_given(options, "features", command)) {
         const char *out = options_later_wins(options, command, "features", "layout", why);
         if (!out) {
-            return refuse(why, "the voxels of layout openpcdet and mmdet3d are the points; leave --features out, or give "
-                               "--layout pcgpu for other features");
+            return refuse(why,
+                          "the voxels of layout openpcdet and mmdet3d are the points; leave --features out, or give "
+                          "--layout pcgpu for other features");
         }
         options->layout = strcmp(out, "layout") == 0 ? LAYOUT_PCGPU : options->layout;
         if (options->layout == LAYOUT_PCGPU && !option_given_here(options, "voxelization", command)) {
@@ -24,7 +25,8 @@ static bool settle_layout(option_values *options, const command_info *command, r
     if (options->layout != LAYOUT_PCGPU) {
         p->features = PCGPU_FEATURES_POINTS;
     } else if (options->voxelization == VOXELIZATION_DYNAMIC) {
-        return refuse(why, "dynamic voxelization is what encoders of networks take; give --layout openpcdet or mmdet3d");
+        return refuse(why,
+                      "dynamic voxelization is what encoders of networks take; give --layout openpcdet or mmdet3d");
     }
     if (options->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
         return refuse(why, "dynamic voxelization has no limits; leave --max-points and --max-voxels out, or give "
@@ -89,15 +91,15 @@ static int run(session *s) {
     return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
 }
 
-const command_info voxelize_command = {.name = "voxelize",
-                                       .bit = FOR_VOXELIZE,
-                                       .arguments = "[OPTION]... [INPUT]...",
-                                       .summary = "group points by voxel and compute one feature row per voxel",
-                                       .examples = {"--config pillar scan.bin -o voxels.npz",
-                                                    "--voxel-size 0.25 scan.bin -o small.ply"},
-                                       .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_WRITES_ARRAYS,
-                                       .inputs_per_job = 1,
-                                       .settle = settle,
-                                       .reads_pieces = voxelize_reads_pieces,
-                                       .check = sweeps_check,
-                                       .run = run};
+const command_info voxelize_command = {
+    .name = "voxelize",
+    .bit = FOR_VOXELIZE,
+    .arguments = "[OPTION]... [INPUT]...",
+    .summary = "group points by voxel and compute one feature row per voxel",
+    .examples = {"--config pillar scan.bin -o voxels.npz", "--voxel-size 0.25 scan.bin -o small.ply"},
+    .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_WRITES_ARRAYS,
+    .inputs_per_job = 1,
+    .settle = settle,
+    .reads_pieces = voxelize_reads_pieces,
+    .check = sweeps_check,
+    .run = run};

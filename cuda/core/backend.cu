@@ -22,11 +22,11 @@ pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char 
     cudaGetLastError(); /* a failed launch or allocation must not be reported again by the next call */
     const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
     if (error == cudaErrorMemoryAllocation) {
-        return pc_fail(context, PCGPU_ERROR_MEMORY, "the GPU's memory is exhausted (%s, %s:%d); use a smaller input or --cpu",
-                       call, base, line);
+        return pc_fail(context, PCGPU_ERROR_MEMORY,
+                       "the GPU's memory is exhausted (%s, %s:%d); use a smaller input or --cpu", call, base, line);
     }
-    return pc_fail(context, PCGPU_ERROR_DEVICE, "CUDA failed: %s (%s, %s:%d); try --cpu", cudaGetErrorString(error), call,
-                   base, line);
+    return pc_fail(context, PCGPU_ERROR_DEVICE, "CUDA failed: %s (%s, %s:%d); try --cpu", cudaGetErrorString(error),
+                   call, base, line);
 }
 
 /* ---- devices ------------------------------------------------------------------------------------------------- */
@@ -36,7 +36,8 @@ static void explain(cudaError_t error, int count, char *why, size_t size) {
         return;
     }
     if (error == cudaErrorInsufficientDriver) {
-        snprintf(why, size, "no NVIDIA driver, or one too old (CUDA %d needs driver 580 or later); install it or use --cpu",
+        snprintf(why, size,
+                 "no NVIDIA driver, or one too old (CUDA %d needs driver 580 or later); install it or use --cpu",
                  CUDART_VERSION / 1000);
     } else if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0)) {
         snprintf(why, size, "no CUDA device; use --cpu");
@@ -101,8 +102,8 @@ extern "C" pcgpu_status pc_cuda_start(pcgpu_context *context) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable: %s", why);
     }
     if (index < 0 || index >= count) {
-        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA device %d does not exist; this machine has 0 to %d", index,
-                       count - 1);
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA device %d does not exist; this machine has 0 to %d",
+                       index, count - 1);
     }
     pc_cuda *cuda = (pc_cuda *)calloc(1, sizeof *cuda);
     if (!cuda) {
@@ -221,9 +222,10 @@ pcgpu_status pc_cuda_check_memory(pcgpu_context *context, const void *memory, co
     }
     return !memory || (error == cudaSuccess && there)
                ? PCGPU_OK
-               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "the memory of %s is not that of CUDA device %d; copy it there, or open a context for its device",
-                         what, device);
+               : pc_fail(
+                     context, PCGPU_ERROR_ARGUMENT,
+                     "the memory of %s is not that of CUDA device %d; copy it there, or open a context for its device",
+                     what, device);
 }
 
 /* The driver copies 8 MB into new memory in 6.5 ms, page by page, and into memory that has its pages in 0.8 ms, on an

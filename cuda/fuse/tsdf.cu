@@ -104,8 +104,8 @@ static pcgpu_status refill(pcgpu_context *context, volume *v) {
     const uint64_t slots = v->mask + 1;
     PC_LAUNCH(context, volume_clear_kernel, pc_blocks((int64_t)slots, VOLUME_THREADS), VOLUME_THREADS, v->slots, slots);
     if (v->count > 0) {
-        PC_LAUNCH(context, volume_fill_kernel, pc_blocks(v->count, VOLUME_THREADS), VOLUME_THREADS,
-                  table_of(v, 0), (uint32_t)v->count);
+        PC_LAUNCH(context, volume_fill_kernel, pc_blocks(v->count, VOLUME_THREADS), VOLUME_THREADS, table_of(v, 0),
+                  (uint32_t)v->count);
     }
     return PCGPU_OK;
 }
@@ -205,7 +205,8 @@ static pcgpu_status update(pcgpu_context *context, volume *v, const pc_volume_jo
         PC_LAUNCH(context, volume_new_kernel, (unsigned)(most < VOLUME_FILLING ? most : (int64_t)VOLUME_FILLING),
                   VOLUME_THREADS, table, v->arrays);
     }
-    PC_LAUNCH(context, volume_seen_kernel, pc_blocks(blocks, VOLUME_THREADS), VOLUME_THREADS, job->view, table, v->list);
+    PC_LAUNCH(context, volume_seen_kernel, pc_blocks(blocks, VOLUME_THREADS), VOLUME_THREADS, job->view, table,
+              v->list);
     const unsigned grid = (unsigned)(blocks < UPDATING ? blocks : (int64_t)UPDATING);
     if (color) {
         PC_LAUNCH(context, volume_update_kernel<true>, grid, VOLUME_THREADS, frame, v->keys, v->list, table.counters,
@@ -278,15 +279,15 @@ static pcgpu_status pc_cuda_volume_integrate(pcgpu_context *context, void *state
         job->updated_blocks = v->host_counts[COUNT_UPDATED];
     }
     job->blocks = v->count;
-    job->bytes = (int64_t)((size_t)(v->capacity + 1) * (PC_VOLUME_VOXELS * (v->color ? 16 : 8) + PC_VOLUME_NEIGHBOURS * 4 + 6) +
-                           (v->mask + 1) * (sizeof *v->slots + sizeof *v->keys / 2));
+    job->bytes =
+        (int64_t)((size_t)(v->capacity + 1) * (PC_VOLUME_VOXELS * (v->color ? 16 : 8) + PC_VOLUME_NEIGHBOURS * 4 + 6) +
+                  (v->mask + 1) * (sizeof *v->slots + sizeof *v->keys / 2));
     return PCGPU_OK;
 }
 
 /* ---- ray casting ------------------------------------------------------------------------------------------------ */
 
-static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view *view, bool normals,
-                         pc_maps *device) {
+static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view *view, bool normals, pc_maps *device) {
     const size_t values = 3 * (size_t)view->width * (size_t)view->height;
     const uint32_t across = pc_blocks(view->width, PC_VOLUME_TILE), down = pc_blocks(view->height, PC_VOLUME_TILE);
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
@@ -303,8 +304,8 @@ static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view
         PC_LAUNCH(context, volume_ranges_kernel, pc_blocks(v->count * VOLUME_WARP, VOLUME_THREADS), VOLUME_THREADS,
                   *view, v->keys, v->arrays.active, (uint32_t)v->count, ranges);
     }
-    const pc_volume_grid grid = {v->slots, v->mask, v->keys, v->arrays.distances, v->arrays.weights, NULL,
-                                 v->arrays.active, v->arrays.neighbours};
+    const pc_volume_grid grid = {v->slots,          v->mask, v->keys,          v->arrays.distances,
+                                 v->arrays.weights, NULL,    v->arrays.active, v->arrays.neighbours};
     const dim3 blocks((across + 1) / 2, down);
     if (normals) {
         PC_LAUNCH(context, volume_cast_kernel<true>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,
@@ -317,7 +318,7 @@ static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view
 }
 
 static pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                               const struct pc_maps *maps) {
+                                           const struct pc_maps *maps) {
     const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
     pc_maps device;
     PC_TRY(cast(context, (volume *)state, view, true, &device));
@@ -326,7 +327,7 @@ static pcgpu_status pc_cuda_volume_raycast(pcgpu_context *context, void *state, 
 }
 
 static pcgpu_status pc_cuda_volume_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                            struct pc_maps *maps) {
+                                        struct pc_maps *maps) {
     return cast(context, (volume *)state, view, false, maps);
 }
 

@@ -195,7 +195,8 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     }
 }
 
-/* COLOR: the frame has an image of colours. Blocks of threads process the list in a grid-stride loop; a thread has four voxels, in every second slice. */
+/* COLOR: the frame has an image of colours. Blocks of threads process the list in a grid-stride loop; a thread has four
+ * voxels, in every second slice. */
 template <bool COLOR>
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_update_kernel(const pc_volume_frame frame, const uint64_t *keys, const uint32_t *list,

@@ -103,10 +103,10 @@ typedef struct pc_cloud {
     int64_t wanted; /* number of picks after the seeds */
     int64_t lead;   /* 1 when the start is the first entry of the output, else 0 */
     float min_distance;
-    float4 *sorted; /* n: position and the bits of the index */
-    float *nearest; /* n: values, for a cloud that stays in global memory */
-    uint32_t runs;  /* runs of consecutive sorted points, one bucket each; long buckets are split */
-    uint32_t pool;  /* capacity of the pool of buckets for split parts */
+    float4 *sorted;      /* n: position and the bits of the index */
+    float *nearest;      /* n: values, for a cloud that stays in global memory */
+    uint32_t runs;       /* runs of consecutive sorted points, one bucket each; long buckets are split */
+    uint32_t pool;       /* capacity of the pool of buckets for split parts */
     pc_range *ranges;    /* runs + pool */
     float *side;         /* the longest side of the bounding box */
     uint32_t *pool_used; /* buckets requested from the pool; may exceed the capacity */
@@ -115,7 +115,7 @@ typedef struct pc_cloud {
     pc_tile *tiles; /* of the accepted picks */
     pc_rounds_end *end;
     pc_mailbox *mailboxes; /* grid only: PC_GRID_MAILBOXES per block; zero before the first round */
-    int32_t *indices; /* lead + wanted + 1 */
+    int32_t *indices;      /* lead + wanted + 1 */
     float *squared;
 } pc_cloud;
 

@@ -38,7 +38,7 @@ typedef struct refreshing {
 template <bool STORED> struct block_points {
     float4 *points;
     float *nearest;
-    const pc_range *ranges;              /* of the cloud */
+    const pc_range *ranges;                /* of the cloud */
     int buckets, chunk_log, rank, workers; /* see pc_rounds_shape */
 
     /* The index, among the ranges of the cloud, of this block's bucket b. */

@@ -170,7 +170,8 @@ static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const p
         put_batch batch = {};
         const int count = w->count - first < PUT_CLOUDS ? w->count - first : (int)PUT_CLOUDS;
         for (int i = 0; i < count; i++) {
-            const int64_t cloud = w->first + first + i, record = from->offsets ? from->offsets[cloud] : cloud * from->rows;
+            const int64_t cloud = w->first + first + i,
+                          record = from->offsets ? from->offsets[cloud] : cloud * from->rows;
             batch.clouds[i] = clouds[first + i];
             batch.data[i] = from->data + record * from->stride;
         }
@@ -211,8 +212,9 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, const pcg
 static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_device_clouds *from, const pcgpu_sample_params *p,
                               const pcgpu_device_picks *picks, pc_sample_job *jobs, pc_cloud *clouds) {
     const pc_cuda_sample_variant variant = {};
-    const inputs in = {NULL, from->stride, p->start == PCGPU_START_INDEX ? p->start_index : -1, p->drop_origin,
-                       NULL, NULL,         NULL,                                                NULL};
+    const inputs in = {NULL,           from->stride, p->start == PCGPU_START_INDEX ? p->start_index : -1,
+                       p->drop_origin, NULL,         NULL,
+                       NULL,           NULL};
     const int count = (int)from->count;
     for (int first = 0; first < count;) {
         pc_wave w;

@@ -31,7 +31,7 @@ typedef struct device_wave {
 
 /* Fills the host's copy of the clouds with addresses on the device. */
 static inline device_wave lay_out_wave(layout *l, const pc_wave *w, const pc_sample_job *jobs, size_t scratch_bytes,
-                                pc_cloud *out) {
+                                       pc_cloud *out) {
     device_wave d;
     const pc_rounds_shape *s = &w->shape;
     const size_t count = (size_t)w->count;

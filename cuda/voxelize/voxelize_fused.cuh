@@ -1,7 +1,7 @@
-/* The fused kernel of voxelize_hash.cuh: ids, overflow records and features in one kernel, for small clouds with a small
- * P. A block assigns the ids of the voxels whose lowest records are its own, and computes their features. Its warps
- * select and load records while one warp waits for the counts of the blocks before it. Insert has put overflow records
- * into buckets of a second hash table. */
+/* The fused kernel of voxelize_hash.cuh: ids, overflow records and features in one kernel, for small clouds with a
+ * small P. A block assigns the ids of the voxels whose lowest records are its own, and computes their features. Its
+ * warps select and load records while one warp waits for the counts of the blocks before it. Insert has put overflow
+ * records into buckets of a second hash table. */
 #ifndef PC_VOXELIZE_FUSED_CUH
 #define PC_VOXELIZE_FUSED_CUH
 

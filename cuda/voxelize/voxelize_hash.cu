@@ -113,7 +113,8 @@ static pcgpu_status allocate_features(pcgpu_context *context, const pc_voxelize_
 
 /* Whether features for `capacity` voxels are small enough to be allocated before the number of voxels is known. */
 static bool fits_ahead(const pc_voxelize_job *job, int64_t capacity) {
-    return (double)values_of(job, 1) * (double)pc_limited(capacity, job->max_voxels) * sizeof(float) <= PC_VOXELIZE_AHEAD;
+    return (double)values_of(job, 1) * (double)pc_limited(capacity, job->max_voxels) * sizeof(float) <=
+           PC_VOXELIZE_AHEAD;
 }
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */
@@ -291,7 +292,8 @@ static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job 
     PC_TRY(table_of(context, &t));
     PC_TRY(prepare_table(context, job, slots, buckets, direct, false, t, &fits));
     if (!fits) {
-        return pc_fail(context, PCGPU_ERROR_MEMORY, "the GPU has no memory for a table of %lld voxels", (long long)slots);
+        return pc_fail(context, PCGPU_ERROR_MEMORY, "the GPU has no memory for a table of %lld voxels",
+                       (long long)slots);
     }
     c.direct = direct;
     c.of = t;
@@ -326,10 +328,11 @@ static pcgpu_status voxelize_on_device(pcgpu_context *context, const pc_voxelize
         return PCGPU_OK;
     }
     if (!hash_fits(job)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%.4g cells, %d columns and %lld points per voxel; on a GPU fewer than 2^32 - 1, up to %d and up to "
-                       "%d are possible",
-                       pc_voxelize_cells(job), job->columns, (long long)job->max_points, PC_MAX_COLUMNS, PC_MAX_POINTS);
+        return pc_fail(
+            context, PCGPU_ERROR_ARGUMENT,
+            "%.4g cells, %d columns and %lld points per voxel; on a GPU fewer than 2^32 - 1, up to %d and up to "
+            "%d are possible",
+            pc_voxelize_cells(job), job->columns, (long long)job->max_points, PC_MAX_COLUMNS, PC_MAX_POINTS);
     }
     return direct_fits(job) ? run_on_device<true>(context, job, out) : run_on_device<false>(context, job, out);
 }

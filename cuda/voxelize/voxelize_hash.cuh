@@ -28,10 +28,11 @@
  * lowest. Once it is published in the slot, records above it are counted and dropped. A GPU runs the blocks of a launch
  * more or less in order, so that a large cloud has few overflow records.
  *
- * Memory: 40 + 4 (P - PC_SLOT_RECORDS) bytes per slot; nothing grows with the volume of the grid. The table is left clean by each call, so that no call has to clear it. Small clouds get a slot for each
- * possible voxel. The table of other clouds starts small, since they have far fewer voxels than records and a table of
- * gigabytes takes a third more time. If insert finds no free slot close to a cell's home, it drops the records and sets
- * `full`; the host reads this flag with the number of voxels and repeats the call with a larger table. */
+ * Memory: 40 + 4 (P - PC_SLOT_RECORDS) bytes per slot; nothing grows with the volume of the grid. The table is left
+ * clean by each call, so that no call has to clear it. Small clouds get a slot for each possible voxel. The table of
+ * other clouds starts small, since they have far fewer voxels than records and a table of gigabytes takes a third more
+ * time. If insert finds no free slot close to a cell's home, it drops the records and sets `full`; the host reads this
+ * flag with the number of voxels and repeats the call with a larger table. */
 #ifndef PC_VOXELIZE_HASH_CUH
 #define PC_VOXELIZE_HASH_CUH
 

@@ -14,7 +14,7 @@ typedef struct call {
     pc_voxelize_params params;
     bool direct;
     const pcgpu_device_voxels *out; /* the caller's arrays, and the data is on the device; else NULL */
-    pc_chain *graph; /* NULL: kernels are launched one by one */
+    pc_chain *graph;                /* NULL: kernels are launched one by one */
 } call;
 
 /* Launches the kernel, or sets node `node` of the graph. Every kernel but the first may start while the one before it
@@ -91,8 +91,7 @@ static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
                           *s);
     }
     return add_kernel(context, c, EMIT, PC_EMIT_BLOCKS * multiprocessors, PC_EMIT_THREADS,
-                      (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float),
-                      emit_kernel, *s, chunk_of(s));
+                      (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float), emit_kernel, *s, chunk_of(s));
 }
 
 typedef void direct_emit(const pc_voxelize_params s, uint32_t overfull_blocks);
@@ -154,7 +153,8 @@ __global__ static void end_kernel(const ending e) {
     }
 }
 
-static_assert(sizeof(pc_heads) % sizeof(uint4) == 0 && sizeof(pc_voxelize_sums) % sizeof(uint4) == 0, "cleared by uint4");
+static_assert(sizeof(pc_heads) % sizeof(uint4) == 0 && sizeof(pc_voxelize_sums) % sizeof(uint4) == 0,
+              "cleared by uint4");
 
 /* In a CUDA graph the number of a call is that of its capture, so what calls leave for the next one to clear is cleared
  * before each run, and after it for calls beside the graph. */

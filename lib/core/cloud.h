@@ -11,7 +11,8 @@ extern "C" {
 
 /* A record at exactly (0,0,0) of the file, which the offset of the cloud moves: some sensors write it for no return. */
 static inline bool pc_at_origin(const pcgpu_cloud *cloud, const float *p) {
-    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 && cloud->offset[2] + (double)p[2] == 0.0;
+    return cloud->offset[0] + (double)p[0] == 0.0 && cloud->offset[1] + (double)p[1] == 0.0 &&
+           cloud->offset[2] + (double)p[2] == 0.0;
 }
 
 /* The rule of a usable point: finite, and not at the origin of the file when drop_origin. */
@@ -19,8 +20,8 @@ static inline bool pc_cloud_usable(const pcgpu_cloud *cloud, const float *p, boo
     return pc_is_finite3(p[0], p[1], p[2]) && !(drop_origin && pc_at_origin(cloud, p));
 }
 
-/* The same rule for hot loops: the coordinates of a record at the origin, or NaN, which equals no record, where float32 has none
- * or such records are kept. */
+/* The same rule for hot loops: the coordinates of a record at the origin, or NaN, which equals no record, where float32
+ * has none or such records are kept. */
 static inline void pc_cloud_origin(const pcgpu_cloud *cloud, bool drop_origin, float origin[3]) {
     for (int k = 0; k < 3; k++) {
         origin[k] = (float)-cloud->offset[k];
@@ -54,10 +55,10 @@ int pc_normal_column(const pcgpu_cloud *cloud);
 
 /* What a file holds besides columns, for writers of its format. */
 typedef struct pcgpu_header {
-    int users;                 /* clouds that share it */
-    double viewpoint[7];       /* of a .pcd: the sensor's position and quaternion w x y z; all 0: not given */
-    unsigned char begin[20];   /* of a .las: its bytes from 4 on: source of the file, encoding, GUID */
-    unsigned char *records;    /* of a .las: records as extended ones, back to back */
+    int users;               /* clouds that share it */
+    double viewpoint[7];     /* of a .pcd: the sensor's position and quaternion w x y z; all 0: not given */
+    unsigned char begin[20]; /* of a .las: its bytes from 4 on: source of the file, encoding, GUID */
+    unsigned char *records;  /* of a .las: records as extended ones, back to back */
     size_t size;
 } pcgpu_header;
 

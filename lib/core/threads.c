@@ -6,7 +6,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { SPINS = 6000 }; /* polls before a thread sleeps: 50 to 100 us, longer than most single-threaded sections between two steps */
+enum {
+    SPINS = 6000
+}; /* polls before a thread sleeps: 50 to 100 us, longer than most single-threaded sections between two steps */
 
 #define CLOSED UINT32_MAX /* a next part that no step has */
 

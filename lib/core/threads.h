@@ -37,8 +37,8 @@ void pc_team_begin(pc_team *team, int parts, pc_team_fn *function, void *state);
 bool pc_team_help(pc_team *team);
 void pc_team_end(pc_team *team);
 
-/* Processors that the process may use, by its affinity mask and the quota of its control groups. `root`: of the files of
- * the system, "" but in tests. */
+/* Processors that the process may use, by its affinity mask and the quota of its control groups. `root`: of the files
+ * of the system, "" but in tests. */
 int pc_processors(const char *root);
 
 #ifdef __cplusplus

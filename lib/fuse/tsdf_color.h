@@ -1,7 +1,7 @@
-/* The colours of voxels, shared by the CPU and CUDA. A voxel within a truncation of the surface has the weighted mean of
- * the colours of the pixels that it projected to, as a running mean in the order of the frames, in whole numbers, so that
- * it takes 8 bytes. The ray of a pixel meets the surface elsewhere than the voxel's nearest point, by the tangent of its
- * slant, for which the weight falls, as that of distances does. */
+/* The colours of voxels, shared by the CPU and CUDA. A voxel within a truncation of the surface has the weighted mean
+ * of the colours of the pixels that it projected to, as a running mean in the order of the frames, in whole numbers, so
+ * that it takes 8 bytes. The ray of a pixel meets the surface elsewhere than the voxel's nearest point, by the tangent
+ * of its slant, for which the weight falls, as that of distances does. */
 #ifndef PC_VOLUME_COLOR_H
 #define PC_VOLUME_COLOR_H
 
@@ -9,8 +9,8 @@
 
 /* Per voxel: red, green and blue in 1 / PC_VOLUME_SHADES of a level, and the sum of the weights, 0 = no colour. */
 enum { PC_VOLUME_COLORS = 4, PC_VOLUME_SHADES = 256, PC_VOLUME_MOST_COLOR = 65535 };
-/* Weights are counted in 1 / 4096. Their sum ends at 16, where the mean becomes a running mean: then a frame's share is large
- * enough that rounding to a shade does not stop it. */
+/* Weights are counted in 1 / 4096. Their sum ends at 16, where the mean becomes a running mean: then a frame's share is
+ * large enough that rounding to a shade does not stop it. */
 #define PC_VOLUME_COLOR_WEIGHT 4096.0f
 
 /* The colour of the image, one of three, between four pixels, or of the nearest one at a depth discontinuity. */
@@ -45,7 +45,8 @@ PC_HD_ALWAYS void pc_volume_paint(const pc_volume_frame *frame, float x, float y
     const float weight = w < 1.0f ? 1.0f : w < most ? (float)(int32_t)w : most;
     const float sum = (float)value[3] + weight, share = weight / sum;
     for (int k = 0; k < 3; k++) {
-        const float old = (float)value[k], now = (float)PC_VOLUME_SHADES * pc_volume_shade(frame->color + k, &s, r.smooth);
+        const float old = (float)value[k],
+                    now = (float)PC_VOLUME_SHADES * pc_volume_shade(frame->color + k, &s, r.smooth);
         value[k] = (uint16_t)((old + share * (now - old)) + 0.5f);
     }
     value[3] = (uint16_t)(sum < most ? sum : most);

@@ -159,8 +159,8 @@ static pcgpu_status integrate(pcgpu_context *context, void *state, struct pc_vol
     const pc_volume_frame frame = {.view = job->view, .inverse = inverse, .color = job->color};
     job->updated_blocks = update_blocks(context, v, &frame);
     job->blocks = v->count;
-    job->bytes = (int64_t)(v->keys.bytes + v->distances.bytes + v->weights.bytes + v->neighbours.bytes + v->colors.bytes +
-                           (v->mask + 1) * sizeof *v->slots);
+    job->bytes = (int64_t)(v->keys.bytes + v->distances.bytes + v->weights.bytes + v->neighbours.bytes +
+                           v->colors.bytes + (v->mask + 1) * sizeof *v->slots);
     return PCGPU_OK;
 }
 
@@ -224,7 +224,7 @@ static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, floa
 }
 
 static pcgpu_status raycast(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                   const struct pc_maps *maps) {
+                            const struct pc_maps *maps) {
     pc_cpu_volume *v = state;
     const int32_t across = tiles_of(view->width), tiles = across * tiles_of(view->height);
     const size_t blocks = (size_t)v->count + 1;
@@ -247,7 +247,7 @@ static pcgpu_status raycast(pcgpu_context *context, void *state, const struct pc
 }
 
 static pcgpu_status cast_maps(pcgpu_context *context, void *state, const struct pc_volume_view *view,
-                                struct pc_maps *maps) {
+                              struct pc_maps *maps) {
     pc_cpu_volume *v = state;
     const size_t bytes = 3 * (size_t)view->width * (size_t)view->height * sizeof(float);
     float *vertices = pc_buffer_take(&v->maps, bytes, false);

@@ -319,9 +319,8 @@ void pc_cpu_volume_close(pcgpu_context *context, void *state) {
     (void)context;
     pc_cpu_volume *v = state;
     if (v) {
-        pc_buffer *const buffers[] = {&v->keys,  &v->distances, &v->weights, &v->neighbours, &v->inverse,
-                                      &v->lists, &v->wanted,    &v->active,  &v->ranges,     &v->behind, &v->maps,
-                                      &v->colors};
+        pc_buffer *const buffers[] = {&v->keys,   &v->distances, &v->weights, &v->neighbours, &v->inverse, &v->lists,
+                                      &v->wanted, &v->active,    &v->ranges,  &v->behind,     &v->maps,    &v->colors};
         for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
             free(buffers[i]->memory);
         }

@@ -16,11 +16,11 @@ const pc_backend *pc_volume_backend(const pcgpu_volume *volume);
 /* A frame to integrate. */
 typedef struct pc_volume_job {
     pc_volume_view view;
-    const uint16_t *depth; /* view.height x view.width, in host memory */
-    const uint8_t *color; /* view.height x view.width x 3, in host memory; NULL: none */
+    const uint16_t *depth;       /* view.height x view.width, in host memory */
+    const uint8_t *color;        /* view.height x view.width x 3, in host memory; NULL: none */
     const pc_depth_frame *frame; /* of this image on the same back end, so that a device needs no transfer; or NULL */
-    uint32_t low, high;    /* depths from low to before high are points */
-    float units;           /* depth units per metre */
+    uint32_t low, high;          /* depths from low to before high are points */
+    float units;                 /* depth units per metre */
     int64_t max_blocks;
     bool counts_updated; /* count the updated blocks, which needs a synchronization with the device */
     /* out: */

@@ -14,7 +14,8 @@ struct pc_volume_blocks;
 struct pc_maps; /* projective_math.h */
 
 typedef struct pc_tsdf_ops {
-    /* Opens an empty volume; with `color`, its voxels have one. Close it also when opening failed; close accepts NULL. */
+    /* Opens an empty volume; with `color`, its voxels have one. Close it also when opening failed; close accepts
+     * NULL. */
     pcgpu_status (*open)(pcgpu_context *context, bool color, void **state);
     void (*close)(pcgpu_context *context, void *state);
     /* Integrates a frame, completely or, on failure, not at all. A device may still be working when it returns. */

@@ -264,9 +264,8 @@ PC_HD_ALWAYS float pc_volume_narrow(const pc_volume_grid *grid, const pc_volume_
                                     pc_volume_bracket s, pc_volume_position *pos) {
     float t = pc_volume_zero(&s);
     for (int i = 0; i < PC_VOLUME_NARROWINGS; i++) {
-        const float f = pc_volume_go(grid, view, ray, t, pos) && pos->cell.block > 0
-                            ? pc_volume_value(grid, &pos->cell)
-                            : NAN;
+        const float f =
+            pc_volume_go(grid, view, ray, t, pos) && pos->cell.block > 0 ? pc_volume_value(grid, &pos->cell) : NAN;
         if (!(f - f == 0.0f)) {
             break;
         }
@@ -336,8 +335,7 @@ PC_HD_ALWAYS float pc_volume_sharpen(const pc_volume_grid *grid, const pc_volume
 PC_HD_ALWAYS float pc_volume_cast(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
                                   float begin, float end, pc_volume_position *pos) {
     pc_volume_march march = {begin, begin, pc_volume_nan(), 0};
-    for (int i = 0; i < PC_VOLUME_LONGEST_RAY && march.t <= end && pc_volume_go(grid, view, ray, march.t, pos);
-         i++) {
+    for (int i = 0; i < PC_VOLUME_LONGEST_RAY && march.t <= end && pc_volume_go(grid, view, ray, march.t, pos); i++) {
         if (!grid->active[pos->cell.block] && !pc_volume_leap(grid, view, ray, end, pos, &march)) {
             break;
         }

@@ -106,8 +106,8 @@ static void gradient_at(const surface *s, int64_t block, const int32_t voxel[3],
     }
 }
 
-/* x y z nx ny nz, and red green blue of a volume with colours. The fraction of the edge is kept away from its ends, so that no two vertices have the same
- * position. */
+/* x y z nx ny nz, and red green blue of a volume with colours. The fraction of the edge is kept away from its ends, so
+ * that no two vertices have the same position. */
 static void write_vertex(const surface *s, int64_t block, const int32_t at[3], int32_t voxel, int axis, float *out) {
     const int32_t v[3] = {voxel & 7, voxel >> 3 & 7, voxel >> 6};
     const int32_t w[3] = {v[0] + (axis == 0), v[1] + (axis == 1), v[2] + (axis == 2)};

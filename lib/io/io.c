@@ -9,7 +9,8 @@
 
 /* The formats, in the order of lists; of those with one extension the first is chosen. */
 #define EACH(DO)                                                                                                       \
-    DO(bin) DO(ply) DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip)
+    DO(bin)                                                                                                            \
+    DO(ply) DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip)
 #define DECLARE(NAME) extern const pc_format pc_format_##NAME;
 #define ADDRESS(NAME) &pc_format_##NAME,
 EACH(DECLARE)
@@ -91,8 +92,8 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
     if (!info) {
         return format ? pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: '%s' is not a format; %s takes %s", shown, format,
                                 option, list)
-                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the name is not that of a format; give %s %s", shown,
-                                option, list);
+                      : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the name is not that of a format; give %s %s",
+                                shown, option, list);
     }
     for (int i = 0; i < FORMATS; i++) {
         if (&pc_formats[i]->info == info) {
@@ -119,8 +120,8 @@ static pcgpu_status find_format(pcgpu_context *context, FILE *stream, const char
         }
     }
     if (strcmp(format ? format : found->name, "gzip") == 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a file of gzip; give --format if it is another",
-                       shown);
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: does not begin as a file of gzip; give --format if it is another", shown);
     }
     pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
     if (status == PCGPU_OK && bytes->size == 0 && !(*chosen)->may_be_empty) {
@@ -372,7 +373,8 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
         return pc_fail_memory(context, 1, shown_output(name));
     }
     if (pc_las_has_projection(cloud->header, false) && strcmp(chosen->info.name, "las") != 0) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: the coordinate system of the input; write .las to keep it", shown_output(name));
+        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: the coordinate system of the input; write .las to keep it",
+               shown_output(name));
     }
     status = chosen->write(context, stream, shown_output(name), cloud);
     pc_leave_c_locale(&locale);

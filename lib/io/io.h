@@ -131,8 +131,8 @@ typedef struct pc_table {
     int64_t rows;
     int columns;
     size_t start;
-    bool swap;         /* big endian */
-    unsigned complete; /* of pcgpu_read_options */
+    bool swap;            /* big endian */
+    unsigned complete;    /* of pcgpu_read_options */
     pcgpu_header *header; /* of a file in pieces, or NULL */
     char left_out[256];   /* names of columns that say something and are not wanted */
     pc_field fields[PCGPU_MAX_COLUMNS];
@@ -142,12 +142,13 @@ typedef struct pc_table {
 pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
                           int type, size_t offset);
 
-/* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls them. */
+/* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls
+ * them. */
 pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
                                   size_t step, size_t stride);
 
-/* Makes the packed colours of PCL, a field "rgb" or "rgba" of four bytes in a binary record, columns red, green, blue and alpha;
- * as a number a packed colour says nothing. */
+/* Makes the packed colours of PCL, a field "rgb" or "rgba" of four bytes in a binary record, columns red, green, blue
+ * and alpha; as a number a packed colour says nothing. */
 void pc_table_split_color(pc_table *table);
 
 /* Fills the cloud: x y z first, then the other columns in the order of the file. All values of the table must lie
@@ -171,7 +172,8 @@ void pc_load_fields(const unsigned char *p, const pc_field *field, bool swap, in
 
 /* Gives columns that programs name in other words, such as X, GpsTime, R G B, the names of this library. */
 void pc_table_rename(pc_table *table);
-/* Names columns 3 to 5 red green blue if they are whole numbers from 0 to 255, unless all are 0 and 1, as normals may be. */
+/* Names columns 3 to 5 red green blue if they are whole numbers from 0 to 255, unless all are 0 and 1, as normals may
+ * be. */
 void pc_table_name_colors(pc_table *table, const unsigned char *data);
 
 /* The finite values of a column; of a coordinate but 0, since a few records without a return would move the offset of
@@ -188,9 +190,10 @@ void pc_axis_join(const pc_axis *part, pc_axis *all);
 /* The most columns of remainders that pc_table_settle adds. */
 enum { PC_MOST_REMAINDERS = 4 };
 
-/* Before and after pc_axis_add of all records: `first` becomes the value of the first record, which stays where float32 needs
- * it, such as of times since 1970; columns without a value go; remainders come, where `complete` wants them. The offset of an
- * axis is a whole number near the middle of its values, so that the file's 0 remains exact. `record`: the first one. */
+/* Before and after pc_axis_add of all records: `first` becomes the value of the first record, which stays where float32
+ * needs it, such as of times since 1970; columns without a value go; remainders come, where `complete` wants them. The
+ * offset of an axis is a whole number near the middle of its values, so that the file's 0 remains exact. `record`: the
+ * first one. */
 void pc_table_begin(pc_table *table, const unsigned char *record);
 void pc_table_settle(pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], double offset[3]);
 
@@ -203,15 +206,16 @@ typedef struct pc_rounding {
 /* Converts the rows of a table; adds to rounded[columns]. */
 void pc_table_convert(const pc_table *table, const unsigned char *data, const double offset[3], float *values,
                       pc_rounding *rounded);
-void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *table, int64_t rows, const pc_rounding *rounded);
+void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *table, int64_t rows,
+                   const pc_rounding *rounded);
 /* Sets rows, columns, names and types. */
 void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud);
 
 bool pc_has_offset(const pcgpu_cloud *cloud);
 
-/* The types of the columns in a file, PCGPU_REMAINDER for one that is not written. Coordinates are float64 with an offset, else
- * float32, even if the input had float64, since the values are float32. Another column has its former integer type if every
- * value is still such an integer, else float64 with an offset or a remainder, else float32. */
+/* The types of the columns in a file, PCGPU_REMAINDER for one that is not written. Coordinates are float64 with an
+ * offset, else float32, even if the input had float64, since the values are float32. Another column has its former
+ * integer type if every value is still such an integer, else float64 with an offset or a remainder, else float32. */
 void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS]);
 
 /* red, green, blue, alpha */
@@ -237,8 +241,8 @@ static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int 
     const float *p = cloud->data + (size_t)row * (size_t)cloud->columns + (size_t)column;
     const double v = (double)*p;
     return pcgpu_column_is_remainder(cloud, column + 1) ? cloud->offset[column] + (v + (double)p[1])
-           : cloud->offset[column] != 0.0     ? cloud->offset[column] + v
-                                              : v;
+           : cloud->offset[column] != 0.0               ? cloud->offset[column] + v
+                                                        : v;
 }
 
 /* The name of a column for headers that separate names by blanks. */
@@ -246,11 +250,12 @@ void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SI
 
 /* ---- whether values look like a cloud: io_plausible.c ----------------------------------------------------------- */
 
-/* The number of float32 columns, 3 to 16, that fits a .bin of `whole` bytes much better than `columns` does (0: than one
- * column), or 0. Looks at 2048 values of its first `size` bytes. */
+/* The number of float32 columns, 3 to 16, that fits a .bin of `whole` bytes much better than `columns` does (0: than
+ * one column), or 0. Looks at 2048 values of its first `size` bytes. */
 int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns);
 /* Warns of values that look wrong. Errors: FORMAT (no sensor gives them, and the options do not allow them). */
-pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud, const pcgpu_read_options *options);
+pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud,
+                          const pcgpu_read_options *options);
 
 /* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
 
@@ -258,7 +263,8 @@ pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_
  * bytes of data can hold the image when a byte of them makes at most `expansion` bytes of it. Errors: FORMAT. */
 pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t width, uint64_t height, size_t present,
                             unsigned expansion);
-/* What the depths look like in other units than 1000 per metre, with the remedy; NULL: nothing, or another depth_scale. */
+/* What the depths look like in other units than 1000 per metre, with the remedy; NULL: nothing, or another
+ * depth_scale. */
 const char *pc_depth_hint(const pcgpu_depth *depth, double depth_scale);
 /* Allocates an image of a size that was checked. Errors: MEMORY. */
 pcgpu_status pc_depth_create(pcgpu_context *context, const char *name, uint64_t width, uint64_t height,
@@ -348,9 +354,9 @@ pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char
 pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
 
 /* ---- meshes: io_mesh_read.c ------------------------------------------------------------------------------------- */
-/* Reads the vertices and faces of a .ply, of a .glb by its first bytes, or of a Wavefront .obj by its name; polygons become fans of
- * triangles. A .ply without faces has no triangles. `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing
- * to free but the bytes. Errors: FORMAT, MEMORY. */
+/* Reads the vertices and faces of a .ply, of a .glb by its first bytes, or of a Wavefront .obj by its name; polygons
+ * become fans of triangles. A .ply without faces has no triangles. `bytes` are the content of the file, whose memory
+ * may move into the mesh. On failure there is nothing to free but the bytes. Errors: FORMAT, MEMORY. */
 pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh);
 
 /* ---- .xyz, .csv, .pts: io_xyz.c, used by io_xyz_write.c --------------------------------------------------------- */
@@ -371,7 +377,8 @@ pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *na
                          pcgpu_cloud *cloud);
 
 /* Extracts the array called `wanted` as a .npy. PCGPU_ERROR_FORMAT without a sentence: there is no such array. */
-pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted, pc_bytes *npy);
+pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted,
+                          pc_bytes *npy);
 
 /* ---- .npy header: io_npy.c, also used by io_npz.c and io_indices.c ---------------------------------------------- */
 

@@ -7,7 +7,8 @@
 enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4, NUSCENES_FIELDS = 5 };
 
 /* Lists the numbers of fields that divide a size, for the error of a size that `fields` does not divide. */
-static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc_bytes *bytes, size_t size, int fields) {
+static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc_bytes *bytes, size_t size,
+                              int fields) {
     char choices[128] = "";
     size_t used = 0;
     const int likely = pc_bin_columns(bytes->data, bytes->size, size, 0);
@@ -18,10 +19,11 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc
     }
     size_t record = (size_t)fields * 4;
     if (likely > 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over; the values "
-                       "repeat every %d columns, so give --fields %d",
-                       name, size, fields, record, size % record, likely, likely);
+        return pc_fail(
+            context, PCGPU_ERROR_FORMAT,
+            "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over; the values "
+            "repeat every %d columns, so give --fields %d",
+            name, size, fields, record, size % record, likely, likely);
     }
     if (used) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
@@ -38,7 +40,8 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc
 
 static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name,
                                   const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
-    const bool finds = options->fields == PCGPU_LIKELY_FIELDS, nuscenes = pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz");
+    const bool finds = options->fields == PCGPU_LIKELY_FIELDS,
+               nuscenes = pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz");
     int fields = options->fields && !finds ? options->fields : nuscenes ? NUSCENES_FIELDS : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -51,7 +54,8 @@ static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes,
                        name);
     }
     const bool fits = size % ((size_t)fields * sizeof(float)) == 0;
-    const int likely = options->fields && !finds ? 0 : pc_bin_columns(bytes->data, bytes->size, size, fits ? fields : 0);
+    const int likely =
+        options->fields && !finds ? 0 : pc_bin_columns(bytes->data, bytes->size, size, fits ? fields : 0);
     fields = finds && likely > 0 ? likely : fields;
     const size_t record = (size_t)fields * sizeof(float);
     *wanted = 0;
@@ -59,10 +63,11 @@ static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes,
         return fail_size(context, name, bytes, (size_t)size, fields);
     }
     if (likely > 0 && !finds) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: the values repeat every %d columns and not every %d; give --fields %d, or --fields %d to read "
-                       "it as it is",
-                       name, likely, fields, likely, fields);
+        return pc_fail(
+            context, PCGPU_ERROR_FORMAT,
+            "%s: the values repeat every %d columns and not every %d; give --fields %d, or --fields %d to read "
+            "it as it is",
+            name, likely, fields, likely, fields);
     }
     pc_say_encoding(options, "records of %d float32", fields);
     *table = (pc_table){.rows = (int64_t)(size / record)};
@@ -123,8 +128,10 @@ static pcgpu_status write_bin(pcgpu_context *context, FILE *stream, const char *
     for (int k = 3; k < cloud->columns; k++) {
         remainders = remainders || pcgpu_column_is_remainder(cloud, k);
         if (cloud->offset[k] != 0.0) {
-            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' begins at %.17g, which was subtracted, since float32 cannot hold it; "
-                   "write .ply, .pcd or .las to keep it", name, cloud->names[k], cloud->offset[k]);
+            pc_log(context, PCGPU_LOG_WARNING,
+                   "%s: column '%s' begins at %.17g, which was subtracted, since float32 cannot hold it; "
+                   "write .ply, .pcd or .las to keep it",
+                   name, cloud->names[k], cloud->offset[k]);
         }
     }
     if (pc_has_offset(cloud) || remainders) {
@@ -152,7 +159,8 @@ const pc_format pc_format_bin = {
              .reads = true,
              .writes = true,
              .writes_arrays = true,
-             .description = "records of float32 without a header: 4 for KITTI, 5 for nuScenes (.pcd.bin), 3 to 16 by --fields"},
+             .description =
+                 "records of float32 without a header: 4 for KITTI, 5 for nuScenes (.pcd.bin), 3 to 16 by --fields"},
     .may_be_empty = true,
     .read = read_bin,
     .layout = layout_of_bin,

@@ -100,7 +100,8 @@ void pc_bytes_tidy(pc_bytes *bytes) {
         bytes->size -= 3;
         memmove(data, data + 3, bytes->size + 1);
     }
-    if (memchr(data, '\r', bytes->size < 1024 ? bytes->size : 1024) && !memchr(data, '\n', bytes->size) && pc_looks_like_text(data, bytes->size)) {
+    if (memchr(data, '\r', bytes->size < 1024 ? bytes->size : 1024) && !memchr(data, '\n', bytes->size) &&
+        pc_looks_like_text(data, bytes->size)) {
         for (char *p = data; (p = memchr(p, '\r', (size_t)(data + bytes->size - p)));) {
             *p = '\n';
         }

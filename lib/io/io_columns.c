@@ -10,8 +10,8 @@
 
 enum { WORDS = 8 };
 
-/* A name of this library, and words of other programs for it, without case, blanks and underscores: those of PDAL, LAS files,
- * CloudCompare and laspy. */
+/* A name of this library, and words of other programs for it, without case, blanks and underscores: those of PDAL, LAS
+ * files, CloudCompare and laspy. */
 static const struct {
     const char *name, *words[WORDS];
 } synonyms[] = {
@@ -79,7 +79,10 @@ static void rename_column(pc_table *table, int k) {
     char buffer[PCGPU_NAME_SIZE];
     const char *name = table->fields[k].name;
     const size_t n = strlen(name);
-    const char axis[] = {n > 2 && name[n - 2] == ':' && name[n - 1] >= '0' && name[n - 1] <= '2' ? (char)(name[n - 1] - '0' + 'x') : '\0', '\0'};
+    const char axis[] = {n > 2 && name[n - 2] == ':' && name[n - 1] >= '0' && name[n - 1] <= '2'
+                             ? (char)(name[n - 1] - '0' + 'x')
+                             : '\0',
+                         '\0'};
     if (axis[0]) {
         name_column(table, k, axis);
         return;
@@ -101,7 +104,8 @@ void pc_table_rename(pc_table *table) {
         rename_column(table, k);
     }
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
-        const int at[3] = {find_name(table, letters[i][0]), find_name(table, letters[i][1]), find_name(table, letters[i][2])};
+        const int at[3] = {find_name(table, letters[i][0]), find_name(table, letters[i][1]),
+                           find_name(table, letters[i][2])};
         for (int k = 0; k < 3 && at[0] >= 0 && at[1] >= 0 && at[2] >= 0; k++) { /* one alone may be anything */
             name_column(table, at[k], pc_color_names[k]);
         }
@@ -114,7 +118,8 @@ const pc_axis pc_no_axis = {INFINITY, -INFINITY, true, true};
 
 /* Whether float32 may not hold a column. */
 static bool is_wide(const pc_field *f) {
-    return !pc_is_plain_float32(f) && f->mask == 0 && f->type != PCGPU_FLOAT16 && (f->scale != 0.0 || pc_type_size(f->type) >= 4);
+    return !pc_is_plain_float32(f) && f->mask == 0 && f->type != PCGPU_FLOAT16 &&
+           (f->scale != 0.0 || pc_type_size(f->type) >= 4);
 }
 
 void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axis *axis) {
@@ -123,14 +128,16 @@ void pc_axis_add(const pc_table *table, int k, const unsigned char *data, pc_axi
     double values[PC_TABLE_BLOCK];
     for (int64_t row = 0; row < table->rows && looks; row += PC_TABLE_BLOCK) {
         const int rows = table->rows - row < PC_TABLE_BLOCK ? (int)(table->rows - row) : PC_TABLE_BLOCK;
-        pc_load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows, values);
+        pc_load_fields(data + table->start + field->offset + (size_t)row * field->stride, field, table->swap, rows,
+                       values);
         for (int i = 0; i < rows; i++) {
             const double v = values[i], after = v - field->first;
             if (v - v == 0.0 && (v != 0.0 || k >= 3)) {
                 axis->low = v < axis->low ? v : axis->low;
                 axis->high = v > axis->high ? v : axis->high;
                 axis->exact = axis->exact && fabs(v) <= (double)FLT_MAX && (double)(float)v == v;
-                axis->exact_after = axis->exact_after && fabs(after) <= (double)FLT_MAX && (double)(float)after == after;
+                axis->exact_after =
+                    axis->exact_after && fabs(after) <= (double)FLT_MAX && (double)(float)after == after;
             }
         }
     }
@@ -160,24 +167,26 @@ void pc_table_begin(pc_table *table, const unsigned char *record) {
     }
 }
 
-/* float32 leaves values as far apart as these fewer than so many steps between them. A column of times needs an offset sooner, and
- * also where all values are one. */
-#define STEPS 2048.0
+/* float32 leaves values as far apart as these fewer than so many steps between them. A column of times needs an offset
+ * sooner, and also where all values are one. */
+#define STEPS    2048.0
 #define FEW_BITS 4.0
 
 static bool needs_first(const pc_field *f, const pc_axis *axis) {
     const double largest = fmax(fabs(axis->low), fabs(axis->high)), range = axis->high - axis->low;
-    return !axis->exact && (pc_is_time(f->name) ? largest > FEW_BITS * range : range > 0.0 && largest * 0x1p-24 * STEPS > range);
+    return !axis->exact &&
+           (pc_is_time(f->name) ? largest > FEW_BITS * range : range > 0.0 && largest * 0x1p-24 * STEPS > range);
 }
 
-/* Inserts the remainder of column k behind it. Seconds of less than two have it with an offset only: a float32 resolves a tenth
- * of a microsecond there. */
+/* Inserts the remainder of column k behind it. Seconds of less than two have it with an offset only: a float32 resolves
+ * a tenth of a microsecond there. */
 static bool add_remainder(pc_table *table, int k, const pc_axis *axis) {
     pc_field *f = &table->fields[k];
     const double range = axis->high - axis->low;
     char label[PCGPU_NAME_SIZE];
     snprintf(label, sizeof label, "%.20s_remainder", f->name);
-    if (!(table->complete & PCGPU_EXACT_TIMES) || !is_wide(f) || (f->first != 0.0 ? axis->exact_after : axis->exact || !pc_is_time(f->name) || range <= 2.0) ||
+    if (!(table->complete & PCGPU_EXACT_TIMES) || !is_wide(f) ||
+        (f->first != 0.0 ? axis->exact_after : axis->exact || !pc_is_time(f->name) || range <= 2.0) ||
         table->columns == PCGPU_MAX_COLUMNS || find_name(table, label) >= 0) {
         return false;
     }

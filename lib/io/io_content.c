@@ -159,9 +159,10 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
     if (!found && size == 0) {
         snprintf(why, why_size, "is empty; give a file with points");
     } else if (!found) {
-        snprintf(why, why_size,
-                 "neither its first bytes nor its name have a known format; give --format NAME (pcgpu --version -v lists "
-                 "them), such as --format bin --fields 4 for records of 4 float32");
+        snprintf(
+            why, why_size,
+            "neither its first bytes nor its name have a known format; give --format NAME (pcgpu --version -v lists "
+            "them), such as --format bin --fields 4 for records of 4 float32");
     }
     return found;
 }

@@ -1,4 +1,5 @@
-/* .glb, reading: the triangles of the binary file of glTF 2.0 (Khronos). Positions and normals; materials are left out. */
+/* .glb, reading: the triangles of the binary file of glTF 2.0 (Khronos). Positions and normals; materials are left
+ * out. */
 #include "io_mesh.h"
 
 #include <math.h>
@@ -20,11 +21,13 @@ typedef struct glb {
 } glb;
 
 static pcgpu_status fail(const glb *g, const char *what) {
-    return pc_fail(g->m->context, PCGPU_ERROR_FORMAT, "%s: %s; export it again as a .glb, .ply or .obj of triangles", g->m->name, what);
+    return pc_fail(g->m->context, PCGPU_ERROR_FORMAT, "%s: %s; export it again as a .glb, .ply or .obj of triangles",
+                   g->m->name, what);
 }
 
 static pcgpu_status fail_parts(const glb *g) {
-    return pc_fail(g->m->context, PCGPU_ERROR_FORMAT, "%s: has more than %d nodes and primitives; join them into one mesh", g->m->name, MOST_PARTS);
+    return pc_fail(g->m->context, PCGPU_ERROR_FORMAT,
+                   "%s: has more than %d nodes and primitives; join them into one mesh", g->m->name, MOST_PARTS);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -126,14 +129,20 @@ typedef struct accessor {
 static bool find_accessor(const glb *g, double index, int width, accessor *a) {
     const pc_span s = indexed(g, "accessors", index), view = indexed(g, "bufferViews", number_of(s, "bufferView", -1));
     const double component = number_of(s, "componentType", 0);
-    const double offset = number_of(s, "byteOffset", 0) + number_of(view, "byteOffset", 0), count = number_of(s, "count", -1);
-    a->type = component == FLOAT ? PCGPU_FLOAT32 : component == UNSIGNED_INT ? PCGPU_UINT32 : component == UNSIGNED_SHORT ? PCGPU_UINT16 : PCGPU_UINT8;
+    const double offset = number_of(s, "byteOffset", 0) + number_of(view, "byteOffset", 0),
+                 count = number_of(s, "count", -1);
+    a->type = component == FLOAT            ? PCGPU_FLOAT32
+              : component == UNSIGNED_INT   ? PCGPU_UINT32
+              : component == UNSIGNED_SHORT ? PCGPU_UINT16
+                                            : PCGPU_UINT8;
     const double size = (double)width * (double)pc_type_size(a->type), stride = number_of(view, "byteStride", size);
     const pc_span kind = member(s, "type");
-    const bool known = component == FLOAT || component == UNSIGNED_INT || component == UNSIGNED_SHORT || component == UNSIGNED_BYTE;
-    if (!known || view.n == 0 || member(s, "sparse").n > 0 || number_of(view, "buffer", -1) != 0 || offset < 0 || count < 1 || stride < size ||
-        !(stride <= (double)g->bin_size) ||
-        !pc_span_is(kind, width == 3 ? "\"VEC3\"" : "\"SCALAR\"") || !(offset + (count - 1) * stride + size <= (double)g->bin_size)) {
+    const bool known =
+        component == FLOAT || component == UNSIGNED_INT || component == UNSIGNED_SHORT || component == UNSIGNED_BYTE;
+    if (!known || view.n == 0 || member(s, "sparse").n > 0 || number_of(view, "buffer", -1) != 0 || offset < 0 ||
+        count < 1 || stride < size || !(stride <= (double)g->bin_size) ||
+        !pc_span_is(kind, width == 3 ? "\"VEC3\"" : "\"SCALAR\"") ||
+        !(offset + (count - 1) * stride + size <= (double)g->bin_size)) {
         return false;
     }
     a->data = g->bin + (size_t)offset;
@@ -180,7 +189,8 @@ static pcgpu_status add_primitive(glb *g, pc_span primitive, const double T[16])
         (index >= 0 && (!find_accessor(g, index, 1, &indices) || indices.type == PCGPU_FLOAT32))) {
         return fail(g, "its positions or indices are not in the file as they should be, or are compressed");
     }
-    const bool has_normals = normal >= 0 && find_accessor(g, normal, 3, &normals) && normals.count == positions.count && normals.type == PCGPU_FLOAT32;
+    const bool has_normals = normal >= 0 && find_accessor(g, normal, 3, &normals) && normals.count == positions.count &&
+                             normals.type == PCGPU_FLOAT32;
     pcgpu_status status = add_vertices(g, &positions, has_normals ? &normals : NULL, T);
     const int64_t corners = index >= 0 ? indices.count : positions.count;
     if (status == PCGPU_OK && (uint64_t)(g->m->vertices + g->m->triangles + corners) > 16 * (uint64_t)g->file_size) {
@@ -203,16 +213,19 @@ static void multiply(const double a[16], const double b[16], double out[16]) {
 
 /* The matrix of a node, row-major: its "matrix", or its translation, rotation and scale. */
 static void node_matrix(pc_span node, double T[16]) {
-    const pc_span matrix = member(node, "matrix"), t = member(node, "translation"), r = member(node, "rotation"), s = member(node, "scale");
+    const pc_span matrix = member(node, "matrix"), t = member(node, "translation"), r = member(node, "rotation"),
+                  s = member(node, "scale");
     for (int i = 0; i < 16 && matrix.n > 0; i++) {
         T[i] = number(item(matrix, i % 4 * 4 + i / 4), 0);
     }
     if (matrix.n > 0) {
         return;
     }
-    const double x = number(item(r, 0), 0), y = number(item(r, 1), 0), z = number(item(r, 2), 0), w = number(item(r, 3), 1);
-    const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w), 2 * (x * y + z * w), 1 - 2 * (x * x + z * z),
-                         2 * (y * z - x * w), 2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)};
+    const double x = number(item(r, 0), 0), y = number(item(r, 1), 0), z = number(item(r, 2), 0),
+                 w = number(item(r, 3), 1);
+    const double R[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - z * w),     2 * (x * z + y * w),
+                         2 * (x * y + z * w),     1 - 2 * (x * x + z * z), 2 * (y * z - x * w),
+                         2 * (x * z - y * w),     2 * (y * z + x * w),     1 - 2 * (x * x + y * y)};
     for (int i = 0; i < 3; i++) {
         for (int k = 0; k < 3; k++) {
             T[4 * i + k] = R[3 * i + k] * number(item(s, k), 1);

@@ -48,11 +48,12 @@ static int inflate_stream(z_stream *z, const unsigned char *in, size_t size, siz
 static pcgpu_status fail(pcgpu_context *context, const char *name, int code, const pc_bytes *out, const capacity *c) {
     return code == Z_MEM_ERROR ? pc_fail_memory(context, c->now, name)
            : out->size == c->most
-               ? pc_fail(context, PCGPU_ERROR_FORMAT, "%s: expands to more than %.0f MB; give a smaller file, or a part of it",
-                         name, (double)c->most / 1e6)
+               ? pc_fail(context, PCGPU_ERROR_FORMAT,
+                         "%s: expands to more than %.0f MB; give a smaller file, or a part of it", name,
+                         (double)c->most / 1e6)
                : pc_fail(context, PCGPU_ERROR_FORMAT,
-                         "%s: its compressed data is damaged or cut short after %zu expanded bytes; copy it again", name,
-                         out->size);
+                         "%s: its compressed data is damaged or cut short after %zu expanded bytes; copy it again",
+                         name, out->size);
 }
 
 pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *data, size_t size, bool gzip, size_t most,
@@ -92,8 +93,5 @@ bool pc_gzip_begins(const void *data, size_t size) {
 
 /* Never chosen for reading: io.c expands the file and looks at what it holds. */
 const pc_format pc_format_gzip = {
-    .info = {.name = "gzip",
-             .extension = ".gz",
-             .reads = true,
-             .description = "any of the above, compressed by gzip"},
+    .info = {.name = "gzip", .extension = ".gz", .reads = true, .description = "any of the above, compressed by gzip"},
 };

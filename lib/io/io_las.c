@@ -1,6 +1,6 @@
-/* .las of ASPRS, versions 1.0 to 1.4, point formats 0 to 10. The records are read where they lie in the file: coordinates
- * are integers with a scale and an offset, returns are bits of a byte. .laz is expanded to such records by io_laz.c.
- * Format: "LAS Specification 1.4 - R15". */
+/* .las of ASPRS, versions 1.0 to 1.4, point formats 0 to 10. The records are read where they lie in the file:
+ * coordinates are integers with a scale and an offset, returns are bits of a byte. .laz is expanded to such records by
+ * io_laz.c. Format: "LAS Specification 1.4 - R15". */
 #include "io.h"
 #include "io_las.h"
 
@@ -8,14 +8,16 @@
 #include <string.h>
 
 enum {
-    HEADER = 227, HEADER_14 = 375, /* bytes, of version 1.2 and of 1.4 */
-    VLR = 54, VLR_14 = 60,         /* header of a variable length record, and of an extended one */
-    EXTRA = 192,                   /* bytes that describe an extra dimension */
+    HEADER = 227,
+    HEADER_14 = 375, /* bytes, of version 1.2 and of 1.4 */
+    VLR = 54,
+    VLR_14 = 60, /* header of a variable length record, and of an extended one */
+    EXTRA = 192, /* bytes that describe an extra dimension */
 };
 
 const pc_las_layout pc_las_layouts[PC_LAS_FORMATS] = {
-    {20, 0, 0, 0},   {28, 20, 0, 0},  {26, 0, 20, 0},   {34, 20, 28, 0},  {57, 20, 0, 0},  {63, 20, 28, 0},
-    {30, 22, 0, 0},  {36, 22, 30, 0}, {38, 22, 30, 36}, {59, 22, 0, 0},   {67, 22, 30, 36}};
+    {20, 0, 0, 0},  {28, 20, 0, 0},  {26, 0, 20, 0},   {34, 20, 28, 0}, {57, 20, 0, 0},  {63, 20, 28, 0},
+    {30, 22, 0, 0}, {36, 22, 30, 0}, {38, 22, 30, 36}, {59, 22, 0, 0},  {67, 22, 30, 36}};
 
 const pc_las_dimension pc_las_dimensions[PC_LAS_DIMENSIONS] = {
     {"intensity", {{12, 0, 16}, {12, 0, 16}}, PC_NO_DEFAULT},
@@ -55,23 +57,27 @@ static double real(const unsigned char *p) {
 }
 
 static pcgpu_status fail(pcgpu_context *context, const char *name, const char *what, long long value) {
-    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: its header says %s %lld; it is damaged or no LAS file, so export it again",
-                   name, what, value);
+    return pc_fail(context, PCGPU_ERROR_FORMAT,
+                   "%s: its header says %s %lld; it is damaged or no LAS file, so export it again", name, what, value);
 }
 
 static pcgpu_status read_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_las *las) {
     const unsigned char *d = bytes->data;
     *las = (pc_las){0};
     if (bytes->size < 4 || memcmp(d, "LASF", 4) != 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a LAS file; give --format if it is another", name);
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a LAS file; give --format if it is another",
+                       name);
     }
     if (bytes->size < HEADER) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: file ends within its header; it is cut short, so copy it again", name);
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: file ends within its header; it is cut short, so copy it again", name);
     }
     const int minor = d[25];
     if (d[24] != 1 || minor > 4) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is LAS %d.%d; 1.0 to 1.4 are read, so convert it, such as by: pdal "
-                       "translate FILE out.las", name, d[24], minor);
+        return pc_fail(context, PCGPU_ERROR_FORMAT,
+                       "%s: is LAS %d.%d; 1.0 to 1.4 are read, so convert it, such as by: pdal "
+                       "translate FILE out.las",
+                       name, d[24], minor);
     }
     las->header = number(d + 94, 2);
     las->start = number(d + 96, 4);
@@ -137,7 +143,9 @@ static pc_field *add(las_input *in, pcgpu_status *status, const char *label, siz
 
 static void add_dimension(las_input *in, pcgpu_status *status, const pc_las_dimension *d) {
     const bool wide = in->las->format >= 6, angle = strcmp(d->name, "scan_angle") == 0;
-    const int bits = d->in[wide].bits, type = angle ? (wide ? PCGPU_INT16 : PCGPU_INT8) : bits == 16 ? PCGPU_UINT16 : PCGPU_UINT8;
+    const int bits = d->in[wide].bits, type = angle        ? (wide ? PCGPU_INT16 : PCGPU_INT8)
+                                              : bits == 16 ? PCGPU_UINT16
+                                                           : PCGPU_UINT8;
     if (bits > 0) {
         pc_field *f = add(in, status, d->name, strlen(d->name), type, d->in[wide].at);
         f->mask = bits < 8 ? (uint8_t)(((1 << bits) - 1) << d->in[wide].low) : 0;
@@ -162,7 +170,8 @@ static pcgpu_status add_columns(las_input *in) {
         add(in, &status, "gps_time", 8, PCGPU_FLOAT64, las->time);
     }
     for (int k = 0; k < 3 && las->colour; k++) {
-        add(in, &status, pc_color_names[k], strlen(pc_color_names[k]), PCGPU_UINT16, (size_t)las->colour + 2 * (size_t)k);
+        add(in, &status, pc_color_names[k], strlen(pc_color_names[k]), PCGPU_UINT16,
+            (size_t)las->colour + 2 * (size_t)k);
     }
     if (las->infrared) {
         add(in, &status, "nir", 3, PCGPU_UINT16, las->infrared);
@@ -176,8 +185,8 @@ static pcgpu_status add_columns(las_input *in) {
 }
 
 /* The types of extra dimensions, from 1 on. */
-static const uint8_t extra_types[] = {PCGPU_UINT8, PCGPU_INT8, PCGPU_UINT16, PCGPU_INT16, PCGPU_UINT32, PCGPU_INT32,
-                                      PC_UINT64, PCGPU_INT64, PCGPU_FLOAT32, PCGPU_FLOAT64};
+static const uint8_t extra_types[] = {PCGPU_UINT8, PCGPU_INT8, PCGPU_UINT16, PCGPU_INT16,   PCGPU_UINT32,
+                                      PCGPU_INT32, PC_UINT64,  PCGPU_INT64,  PCGPU_FLOAT32, PCGPU_FLOAT64};
 
 bool pc_las_has(const char *label, size_t length) {
     static const char *const others[] = {"X", "Y", "Z", "scan_angle_rank", "gps_time", "red", "green", "blue"};
@@ -189,11 +198,13 @@ bool pc_las_has(const char *label, size_t length) {
         }
     }
     const size_t suffix = strlen(PC_LAS_VALUE); /* of a column that has such a name itself */
-    return length > suffix && memcmp(label + length - suffix, PC_LAS_VALUE, suffix) == 0 && pc_las_has(label, length - suffix);
+    return length > suffix && memcmp(label + length - suffix, PC_LAS_VALUE, suffix) == 0 &&
+           pc_las_has(label, length - suffix);
 }
 
 /* An extra dimension. One that holds what a column of the format could not takes the place of that column. */
-static pc_field *extra_field(las_input *in, pcgpu_status *status, const char *label, size_t length, int type, size_t at) {
+static pc_field *extra_field(las_input *in, pcgpu_status *status, const char *label, size_t length, int type,
+                             size_t at) {
     const size_t suffix = strlen(PC_LAS_VALUE), base = length > suffix ? length - suffix : 0;
     if (base == 0 || memcmp(label + base, PC_LAS_VALUE, suffix) != 0 || !pc_las_has(label, base)) {
         return add(in, status, label, length, type, at);
@@ -219,10 +230,12 @@ static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t coun
         const size_t size = type < 0 ? p[3] : pc_type_size(type) * (size_t)(1 + (kind - 1) / 10);
         if (size > in->las->stride - at) {
             return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: describes more extra bytes than its points have; it is damaged, so export it again", in->name);
+                           "%s: describes more extra bytes than its points have; it is damaged, so export it again",
+                           in->name);
         }
         for (int i = 0; i <= (kind - 1) / 10 && type >= 0 && status == PCGPU_OK; i++) {
-            const double scale = p[3] & 8 ? real(p + 112 + 8 * i) : 1.0, shift = p[3] & 16 ? real(p + 136 + 8 * i) : 0.0;
+            const double scale = p[3] & 8 ? real(p + 112 + 8 * i) : 1.0,
+                         shift = p[3] & 16 ? real(p + 136 + 8 * i) : 0.0;
             const bool scaled = (p[3] & 24) && isfinite(scale) && isfinite(shift) && scale != 0.0;
             char label[40];
             const int length = snprintf(label, sizeof label, kind > 10 ? "%.28s[%d]" : "%.32s", (const char *)p + 4, i);
@@ -231,7 +244,8 @@ static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t coun
             f->shift = scaled ? shift : 0.0;
         }
         if (type < 0) {
-            snprintf(in->lost, sizeof in->lost, "extra dimension '%.28s' of no known type", pc_span_show((pc_span){(const char *)p + 4, strnlen((const char *)p + 4, 32)}).text);
+            snprintf(in->lost, sizeof in->lost, "extra dimension '%.28s' of no known type",
+                     pc_span_show((pc_span){(const char *)p + 4, strnlen((const char *)p + 4, 32)}).text);
         }
         at += size;
     }
@@ -269,8 +283,10 @@ static pcgpu_status check_points(const las_input *in, uint64_t present) {
         return pc_fail_short(in->context, in->name, present, las->points, "points");
     }
     if (las->points == 0 && present > 0) {
-        pc_log(in->context, PCGPU_LOG_WARNING, "%s: its header says 0 points, and %llu may follow; its writer did not finish, so "
-               "export it again", in->name, (unsigned long long)present);
+        pc_log(in->context, PCGPU_LOG_WARNING,
+               "%s: its header says 0 points, and %llu may follow; its writer did not finish, so "
+               "export it again",
+               in->name, (unsigned long long)present);
     }
     return PCGPU_OK;
 }
@@ -283,16 +299,16 @@ static pcgpu_status keep(las_input *in, const pc_bytes *bytes, pcgpu_header **he
     return pc_las_keep(in->context, in->name, bytes, in->las, in->lost, header);
 }
 
-static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                             pcgpu_cloud *cloud) {
+static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name,
+                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     pc_las las;
     pc_bytes expanded = {NULL, 0};
     pc_bytes *points = bytes;
     pcgpu_status status = read_header(context, name, bytes, &las);
     las_input in = {.context = context, .name = name, .las = &las, .complete = options->complete};
     if (status == PCGPU_OK) {
-        pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S', bytes->data[25],
-                        las.format, las.scale[0], las.scale[1], las.scale[2]);
+        pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S',
+                        bytes->data[25], las.format, las.scale[0], las.scale[1], las.scale[2]);
         status = describe(&in, bytes);
     }
     if (status == PCGPU_OK && las.extended > 0 && !in.described) {
@@ -336,8 +352,10 @@ static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, 
         status = describe(&in, head);
     }
     if (status == PCGPU_OK && (las.compressed || (las.extended > 0 && !in.described && las.stride > las.size))) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: %s, so it is not read in pieces; write it as .las with pcgpu convert where "
-                         "there is more memory", name, las.compressed ? "is compressed" : "describes extra bytes behind its points");
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "%s: %s, so it is not read in pieces; write it as .las with pcgpu convert where "
+                         "there is more memory",
+                         name, las.compressed ? "is compressed" : "describes extra bytes behind its points");
     }
     if (status == PCGPU_OK) {
         status = check_points(&in, (size - las.start) / las.stride);

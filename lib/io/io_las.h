@@ -6,12 +6,12 @@
 
 /* The header of a file: checked, except for the number of points, against the bytes that are there. */
 typedef struct pc_las {
-    size_t header, start, records;          /* bytes of the header, where the points begin, variable length records */
-    uint64_t extended_at, extended;         /* the extended ones, of version 1.4 */
+    size_t header, start, records;  /* bytes of the header, where the points begin, variable length records */
+    uint64_t extended_at, extended; /* the extended ones, of version 1.4 */
     bool compressed;
-    int format;                             /* of points: 0 to 10 */
-    size_t stride, size;                    /* bytes of a point, and of those that its format has */
-    size_t time, colour, infrared;          /* where a point has them; 0: nowhere */
+    int format;                    /* of points: 0 to 10 */
+    size_t stride, size;           /* bytes of a point, and of those that its format has */
+    size_t time, colour, infrared; /* where a point has them; 0: nowhere */
     uint64_t points;
     double scale[3], offset[3];
 } pc_las;
@@ -22,7 +22,7 @@ typedef struct pc_las_dimension {
     struct {
         uint8_t at, low, bits; /* bits 0: the formats do not have it */
     } in[2];
-    int8_t unset;              /* what a file means that has no such column, or PC_NO_DEFAULT: always a column */
+    int8_t unset; /* what a file means that has no such column, or PC_NO_DEFAULT: always a column */
 } pc_las_dimension;
 
 enum { PC_LAS_DIMENSIONS = 14 };
@@ -39,28 +39,30 @@ typedef struct pc_las_layout {
 enum { PC_LAS_FORMATS = 11 };
 extern const pc_las_layout pc_las_layouts[PC_LAS_FORMATS];
 
-/* A column that a format has and whose values do not fit there is an extra dimension of its name with this behind it: two
- * dimensions with one name confuse readers. */
+/* A column that a format has and whose values do not fit there is an extra dimension of its name with this behind it:
+ * two dimensions with one name confuse readers. */
 #define PC_LAS_VALUE "_value"
 /* Whether point formats have a dimension of this name, or of it without PC_LAS_VALUE. */
 bool pc_las_has(const char *label, size_t length);
 
 /* io_laz.c: expands the points to records as a .las has them, from byte 0 on. Errors: FORMAT (also: LASzip is not
  * installed), MEMORY; there is then nothing to free. */
-pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las, pc_bytes *out);
+pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
+                           pc_bytes *out);
 
-/* io_las_records.c: keeps what the file holds besides points, and warns of what no cloud holds: `lost` and more. `bytes`: all of
- * the file, or its part before the points. Errors: MEMORY. */
-pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las, const char *lost,
-                         pcgpu_header **header);
+/* io_las_records.c: keeps what the file holds besides points, and warns of what no cloud holds: `lost` and more.
+ * `bytes`: all of the file, or its part before the points. Errors: MEMORY. */
+pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
+                         const char *lost, pcgpu_header **header);
 /* Whether there is a coordinate system, or one as text, which only version 1.4 has. */
 bool pc_las_has_projection(const pcgpu_header *header, bool text);
-/* Bytes 4 to 23 of a file: what is kept of those of another one. `modern`: of point format 6 or more. The header may be NULL here and
- * below. */
+/* Bytes 4 to 23 of a file: what is kept of those of another one. `modern`: of point format 6 or more. The header may be
+ * NULL here and below. */
 void pc_las_put_begin(const pcgpu_header *header, bool modern, unsigned char out[20]);
-/* The records that stand before the points, or behind them; how many, and their bytes. The stream is NULL to count them. */
-pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header, bool behind,
-                                uint32_t *count, uint64_t *size);
+/* The records that stand before the points, or behind them; how many, and their bytes. The stream is NULL to count
+ * them. */
+pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header,
+                                bool behind, uint32_t *count, uint64_t *size);
 
 /* io_las_write.c */
 pcgpu_status pc_las_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);

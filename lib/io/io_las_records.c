@@ -1,12 +1,16 @@
-/* .las: what its header and records hold besides points, such as the coordinate system, from one file to another. In memory each
- * record is an extended one, whose length has 8 bytes. */
+/* .las: what its header and records hold besides points, such as the coordinate system, from one file to another. In
+ * memory each record is an extended one, whose length has 8 bytes. */
 #include "io_las.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { VLR = 54, EXTENDED = 60, LENGTH_AT = 20, MOST_BEFORE = 65535 };
-enum { ENCODING_AT = 2, KEPT_BITS = 0x19, WKT_BIT = 0x10 }; /* of the encoding, which is in `begin`: kind of time, synthetic returns, WKT */
+enum {
+    ENCODING_AT = 2,
+    KEPT_BITS = 0x19,
+    WKT_BIT = 0x10
+}; /* of the encoding, which is in `begin`: kind of time, synthetic returns, WKT */
 
 static uint64_t number(const unsigned char *p, size_t size) {
     uint64_t value = 0;
@@ -55,8 +59,8 @@ static bool add_records(const pc_bytes *bytes, uint64_t at, uint64_t count, bool
     return true;
 }
 
-pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las, const char *lost,
-                         pcgpu_header **kept) {
+pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
+                         const char *lost, pcgpu_header **kept) {
     pcgpu_header *header = *kept = pc_header_create();
     const bool waves = las->format == 4 || las->format == 5 || las->format >= 9;
     const bool cut = las->extended > 0 && las->extended_at >= bytes->size;
@@ -68,8 +72,9 @@ pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_byte
     }
     memcpy(header->begin, bytes->data + 4, sizeof header->begin);
     if (waves || cut || *lost) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s%s%s%s%s", name, waves ? "waveforms" : "", waves && (cut || *lost) ? ", " : "",
-               cut ? "records behind the points" : "", cut && *lost ? ", " : "", lost);
+        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s%s%s%s%s", name, waves ? "waveforms" : "",
+               waves && (cut || *lost) ? ", " : "", cut ? "records behind the points" : "", cut && *lost ? ", " : "",
+               lost);
     }
     return PCGPU_OK;
 }
@@ -99,8 +104,8 @@ void pc_las_put_begin(const pcgpu_header *header, bool modern, unsigned char out
     out[ENCODING_AT + 1] = 0;
 }
 
-pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header, bool behind,
-                                uint32_t *count, uint64_t *size) {
+pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header,
+                                bool behind, uint32_t *count, uint64_t *size) {
     pcgpu_status status = PCGPU_OK;
     uint64_t length;
     size_t at = 0;
@@ -139,7 +144,8 @@ static bool same_records(const pcgpu_header *a, const pcgpu_header *b, bool proj
         if (!p || !q) {
             return p == q;
         }
-        if (length[0] != length[1] || memcmp(p, q, EXTENDED - 32) != 0 || memcmp(p + EXTENDED, q + EXTENDED, (size_t)length[0]) != 0) {
+        if (length[0] != length[1] || memcmp(p, q, EXTENDED - 32) != 0 ||
+            memcmp(p + EXTENDED, q + EXTENDED, (size_t)length[0]) != 0) {
             return false;
         }
     }

@@ -1,6 +1,6 @@
-/* .las, writing: version 1.2, point format 0 to 3 by the columns, or version 1.4, point format 6 to 8, where values or the
- * coordinate system need it. Columns that a format does not have, or whose values do not fit there, become extra bytes with their
- * names, which readers of LAS 1.4 know in older versions, too.
+/* .las, writing: version 1.2, point format 0 to 3 by the columns, or version 1.4, point format 6 to 8, where values or
+ * the coordinate system need it. Columns that a format does not have, or whose values do not fit there, become extra
+ * bytes with their names, which readers of LAS 1.4 know in older versions, too.
  *
  * Coordinates are whole multiples of a power of ten: a micrometre up to 2 km from the offset, coarser beyond. */
 #include "io_las.h"
@@ -9,15 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 227, HEADER_14 = 375, RETURNS = 15, VLR = 54, EXTRA = 192, MOST_COLUMNS = PCGPU_MAX_COLUMNS - 10 /* those of the format */ };
+enum {
+    HEADER = 227,
+    HEADER_14 = 375,
+    RETURNS = 15,
+    VLR = 54,
+    EXTRA = 192,
+    MOST_COLUMNS = PCGPU_MAX_COLUMNS - 10 /* those of the format */
+};
 
 /* Where a column goes. */
 typedef struct place {
     uint8_t type;      /* pcgpu_type, or PCGPU_REMAINDER: nowhere */
     uint8_t low, bits; /* of a dimension of bits; bits 0: a value of the type */
     bool extra;
-    uint8_t parts;     /* of an extra dimension, at its first column; 0 at the others */
-    size_t offset;     /* in a record */
+    uint8_t parts; /* of an extra dimension, at its first column; 0 at the others */
+    size_t offset; /* in a record */
 } place;
 
 typedef struct las_output {
@@ -26,14 +33,14 @@ typedef struct las_output {
     FILE *stream;
     const char *name;
     int format, extras;
-    int returns, count; /* the columns return_number and number_of_returns, or -1 */
-    bool modern;        /* version 1.4 */
+    int returns, count;      /* the columns return_number and number_of_returns, or -1 */
+    bool modern;             /* version 1.4 */
     uint32_t before, behind; /* records beside the points */
     uint64_t before_size, behind_size;
     size_t stride;
     place places[PCGPU_MAX_COLUMNS];
-    double shift[3];             /* from the offset of the cloud to that of the file, whole metres */
-    double scale[3], per[3];     /* a coordinate is a whole number x scale; per = 1 / scale where that is a whole number */
+    double shift[3];         /* from the offset of the cloud to that of the file, whole metres */
+    double scale[3], per[3]; /* a coordinate is a whole number x scale; per = 1 / scale where that is a whole number */
     double low[3], high[3];
     uint64_t points, by_return[RETURNS];
 } las_output;
@@ -123,8 +130,10 @@ static void place_dimensions(las_output *o) {
     for (int d = 0; d < PC_LAS_DIMENSIONS; d++) {
         const int k = column_of(o, pc_las_dimensions[d].name);
         if (k >= 0 && fits_dimension(o, k, d, o->modern)) {
-            o->places[k] = (place){.type = PCGPU_INT16, .offset = pc_las_dimensions[d].in[o->modern].at,
-                                   .low = pc_las_dimensions[d].in[o->modern].low, .bits = pc_las_dimensions[d].in[o->modern].bits};
+            o->places[k] = (place){.type = PCGPU_INT16,
+                                   .offset = pc_las_dimensions[d].in[o->modern].at,
+                                   .low = pc_las_dimensions[d].in[o->modern].low,
+                                   .bits = pc_las_dimensions[d].in[o->modern].bits};
         }
     }
     o->returns = column_of(o, "return_number");
@@ -167,8 +176,8 @@ static void place_columns(las_output *o) {
 
 enum { REACH = 2147 }; /* metres, which micrometres in 32 bits reach from the offset */
 
-/* An offset near the middle, where that of the cloud is too far, and the power of ten that lets the coordinates fit into 32
- * bits. */
+/* An offset near the middle, where that of the cloud is too far, and the power of ten that lets the coordinates fit
+ * into 32 bits. */
 static void choose_scale(las_output *o, int axis, double low, double high) {
     const bool near = low >= -REACH && high <= REACH;
     int power = 6;
@@ -252,7 +261,7 @@ static pcgpu_status put_header(las_output *o) {
 }
 
 static pcgpu_status put_extra(las_output *o) {
-    static const uint8_t kinds[] = {[PCGPU_FLOAT32] = 9, [PCGPU_INT8] = 2,  [PCGPU_UINT8] = 1, [PCGPU_INT16] = 4,
+    static const uint8_t kinds[] = {[PCGPU_FLOAT32] = 9, [PCGPU_INT8] = 2,  [PCGPU_UINT8] = 1,  [PCGPU_INT16] = 4,
                                     [PCGPU_UINT16] = 3,  [PCGPU_INT32] = 6, [PCGPU_UINT32] = 5, [PCGPU_FLOAT64] = 10};
     unsigned char head[VLR] = {0};
     memcpy(head + 2, "LASF_Spec", 9);
@@ -266,7 +275,8 @@ static pcgpu_status put_extra(las_output *o) {
             unsigned char out[EXTRA] = {0};
             out[2] = (unsigned char)(kinds[o->places[k].type] + 10 * (parts - 1));
             char label[PCGPU_NAME_SIZE];
-            snprintf(label, sizeof label, "%.*s", parts > 1 ? (int)strcspn(o->cloud->names[k], "[") : PCGPU_NAME_SIZE, o->cloud->names[k]);
+            snprintf(label, sizeof label, "%.*s", parts > 1 ? (int)strcspn(o->cloud->names[k], "[") : PCGPU_NAME_SIZE,
+                     o->cloud->names[k]);
             const bool taken = pc_las_has(label, strlen(label));
             snprintf((char *)out + 4, 32, "%.*s%s", taken ? 25 : 31, label, taken ? PC_LAS_VALUE : "");
             status = pc_write_bytes(o->context, o->stream, o->name, out, EXTRA);
@@ -284,7 +294,10 @@ static void put_value(unsigned char *record, const place *at, double value) {
     } else if (at->bits > 0) {
         *out = (unsigned char)(*out | (integer & ((1 << at->bits) - 1)) << at->low);
     } else {
-        memcpy(out, at->type == PCGPU_FLOAT32 ? (const void *)&single : at->type == PCGPU_FLOAT64 ? (const void *)&value : &integer,
+        memcpy(out,
+               at->type == PCGPU_FLOAT32   ? (const void *)&single
+               : at->type == PCGPU_FLOAT64 ? (const void *)&value
+                                           : &integer,
                pc_type_size(at->type));
     }
 }
@@ -327,21 +340,25 @@ static pcgpu_status put_points(las_output *o) {
 static void warn(const las_output *o) {
     const double coarse = fmax(o->scale[0], fmax(o->scale[1], o->scale[2]));
     if (o->points < (uint64_t)o->cloud->rows) {
-        pc_log(o->context, PCGPU_LOG_WARNING,
-               "%s: %lld points without finite coordinates were left out, since LAS cannot hold them; write .ply to keep them",
-               o->name, (long long)(o->cloud->rows - (int64_t)o->points));
+        pc_log(
+            o->context, PCGPU_LOG_WARNING,
+            "%s: %lld points without finite coordinates were left out, since LAS cannot hold them; write .ply to keep "
+            "them",
+            o->name, (long long)(o->cloud->rows - (int64_t)o->points));
     }
     if (coarse > 1e-3) {
         pc_log(o->context, PCGPU_LOG_WARNING,
-               "%s: the coordinates span too much for LAS and were rounded to multiples of %g m; remove far outliers", o->name, coarse);
+               "%s: the coordinates span too much for LAS and were rounded to multiples of %g m; remove far outliers",
+               o->name, coarse);
     }
 }
 
 pcgpu_status pc_las_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
     las_output o = {.context = context, .cloud = cloud, .stream = stream, .name = name};
     if (cloud->columns > MOST_COLUMNS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: LAS takes at most %d columns and the cloud has %d; write .ply", name,
-                       MOST_COLUMNS, cloud->columns);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: LAS takes at most %d columns and the cloud has %d; write .ply", name, MOST_COLUMNS,
+                       cloud->columns);
     }
     pc_las_put_records(context, NULL, name, cloud->header, false, &o.before, &o.before_size);
     pc_las_put_records(context, NULL, name, cloud->header, true, &o.behind, &o.behind_size);

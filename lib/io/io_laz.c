@@ -1,6 +1,6 @@
 /* .laz: points compressed by LASzip, expanded to the records of a .las by its library, which is looked for when it is
- * needed: the program runs without it. Its C interface is that of laszip_api.h, unchanged since version 3. It reads a file
- * by name, so that the bytes get one in memory. */
+ * needed: the program runs without it. Its C interface is that of laszip_api.h, unchanged since version 3. It reads a
+ * file by name, so that the bytes get one in memory. */
 #define _GNU_SOURCE /* memfd_create */
 #include "io_las.h"
 
@@ -105,12 +105,14 @@ static void put_record(unsigned char *out, const pc_las *las, const laz_point *p
     }
 }
 
-static pcgpu_status fail_reader(pcgpu_context *context, const char *name, const laszip *z, void *reader, uint64_t points) {
+static pcgpu_status fail_reader(pcgpu_context *context, const char *name, const laszip *z, void *reader,
+                                uint64_t points) {
     const char *text = NULL;
     z->error(reader, &text);
     const pc_span span = {text ? text : "", text ? strlen(text) : 0};
-    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: LASzip stops after %llu points (%s); it is damaged or cut short, so copy it again",
-                   name, (unsigned long long)points, pc_span_show(span).text);
+    return pc_fail(context, PCGPU_ERROR_FORMAT,
+                   "%s: LASzip stops after %llu points (%s); it is damaged or cut short, so copy it again", name,
+                   (unsigned long long)points, pc_span_show(span).text);
 }
 
 /* The memory grows with the points that are there, whatever their number in the header. */
@@ -125,7 +127,8 @@ static pcgpu_status expand(pcgpu_context *context, const char *name, const laszi
         if (i == capacity) {
             capacity = capacity ? 2 * capacity : FIRST_POINTS;
             capacity = capacity < las->points ? capacity : las->points;
-            unsigned char *data = capacity < SIZE_MAX / 2 / las->stride ? realloc(out->data, (size_t)capacity * las->stride + 1) : NULL;
+            unsigned char *data =
+                capacity < SIZE_MAX / 2 / las->stride ? realloc(out->data, (size_t)capacity * las->stride + 1) : NULL;
             if (!data) {
                 return pc_fail_memory(context, capacity * las->stride, name);
             }
@@ -140,17 +143,19 @@ static pcgpu_status expand(pcgpu_context *context, const char *name, const laszi
     return PCGPU_OK;
 }
 
-pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las, pc_bytes *out) {
+pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
+                           pc_bytes *out) {
     laszip z = {0};
     char file[64];
     void *reader = NULL;
     int32_t compressed = 0;
     *out = (pc_bytes){NULL, 0};
     if (!load(&z)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: holds LAZ, which is read where the library LASzip (liblaszip.so.8) is installed; convert it: pip install "
-                       "'laspy[lazrs]' and python3 -c \"import laspy; laspy.read('FILE.laz').write('out.las')\"",
-                       name);
+        return pc_fail(
+            context, PCGPU_ERROR_FORMAT,
+            "%s: holds LAZ, which is read where the library LASzip (liblaszip.so.8) is installed; convert it: pip "
+            "install 'laspy[lazrs]' and python3 -c \"import laspy; laspy.read('FILE.laz').write('out.las')\"",
+            name);
     }
     pcgpu_status status = PCGPU_OK;
     const int fd = memory_file(bytes, file);

@@ -82,14 +82,17 @@ static float *with_linear_colors(const pcgpu_cloud *v, int color) {
     return values;
 }
 
-/* The scene: one mesh whose buffer holds the vertices with all columns, and then the triangles. The offset is the translation
- * of its node, which is float64. Without triangles a scene has no mesh, since an accessor must not be empty. */
+/* The scene: one mesh whose buffer holds the vertices with all columns, and then the triangles. The offset is the
+ * translation of its node, which is float64. Without triangles a scene has no mesh, since an accessor must not be
+ * empty. */
 static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t vertices, uint64_t triangles) {
     const pcgpu_cloud *v = &mesh->vertices;
     const int normal = pc_normal_column(v), color = pc_color_column(v, v->types);
     char attributes[64];
     snprintf(attributes, sizeof attributes, "%s%s", normal >= 0 ? ",\"NORMAL\":2" : "",
-             color < 0 ? "" : normal >= 0 ? ",\"COLOR_0\":3" : ",\"COLOR_0\":2");
+             color < 0     ? ""
+             : normal >= 0 ? ",\"COLOR_0\":3"
+                           : ",\"COLOR_0\":2");
     float low[3] = {0}, high[3] = {0};
     for (int64_t i = 0; i < v->rows; i++) {
         for (int k = 0; k < 3; k++) {
@@ -103,19 +106,21 @@ static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t ve
         return n + snprintf(out + n, size - (size_t)n, "\"scenes\":[{}]}");
     }
     n += snprintf(out + n, size - (size_t)n,
-                  "\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}],\"meshes\":[{\"primitives\":[{"
-                  "\"attributes\":{\"POSITION\":0%s},\"indices\":1}]}],\"buffers\":[{\"byteLength\":%llu}],",
-                  v->offset[0], v->offset[1], v->offset[2], attributes,
-                  (unsigned long long)(vertices + triangles));
+                  "\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}],"
+                  "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0%s},\"indices\":1}]}],"
+                  "\"buffers\":[{\"byteLength\":%llu}],",
+                  v->offset[0], v->offset[1], v->offset[2], attributes, (unsigned long long)(vertices + triangles));
     n += snprintf(out + n, size - (size_t)n,
                   "\"bufferViews\":[{\"buffer\":0,\"byteLength\":%llu,\"byteStride\":%d,\"target\":34962},"
                   "{\"buffer\":0,\"byteOffset\":%llu,\"byteLength\":%llu,\"target\":34963}],",
-                  (unsigned long long)vertices, 4 * v->columns, (unsigned long long)vertices, (unsigned long long)triangles);
+                  (unsigned long long)vertices, 4 * v->columns, (unsigned long long)vertices,
+                  (unsigned long long)triangles);
     n += snprintf(out + n, size - (size_t)n,
-                  "\"accessors\":[{\"bufferView\":0,\"componentType\":%d,\"count\":%lld,\"type\":\"VEC3\",\"min\":[%.9g,%.9g,%.9g],"
-                  "\"max\":[%.9g,%.9g,%.9g]},{\"bufferView\":1,\"componentType\":%d,\"count\":%lld,\"type\":\"SCALAR\"}",
-                  FLOAT, (long long)v->rows, (double)low[0], (double)low[1], (double)low[2], (double)high[0], (double)high[1],
-                  (double)high[2], UNSIGNED, (long long)(3 * mesh->triangles));
+                  "\"accessors\":[{\"bufferView\":0,\"componentType\":%d,\"count\":%lld,\"type\":\"VEC3\","
+                  "\"min\":[%.9g,%.9g,%.9g],\"max\":[%.9g,%.9g,%.9g]},"
+                  "{\"bufferView\":1,\"componentType\":%d,\"count\":%lld,\"type\":\"SCALAR\"}",
+                  FLOAT, (long long)v->rows, (double)low[0], (double)low[1], (double)low[2], (double)high[0],
+                  (double)high[1], (double)high[2], UNSIGNED, (long long)(3 * mesh->triangles));
     const int columns[] = {normal, color};
     for (int i = 0; i < 2; i++) {
         if (columns[i] >= 0) {
@@ -129,7 +134,8 @@ static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t ve
 
 static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
     const bool any = mesh->triangles > 0;
-    const uint64_t vertices = any ? (uint64_t)mesh->vertices.rows * (uint64_t)mesh->vertices.columns * sizeof(float) : 0;
+    const uint64_t vertices =
+        any ? (uint64_t)mesh->vertices.rows * (uint64_t)mesh->vertices.columns * sizeof(float) : 0;
     const uint64_t triangles = (uint64_t)mesh->triangles * 3 * sizeof(int32_t);
     char scene[2048];
     int length = glb_scene(scene, sizeof scene, mesh, vertices, triangles);
@@ -138,8 +144,8 @@ static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *
     }
     const uint64_t size = 12 + 8 + (uint64_t)length + (any ? 8 + vertices + triangles : 0);
     if (size > UINT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: a .glb holds at most 4.3 GB and the mesh has %.1f; write .ply", name,
-                       (double)size / 1e9);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: a .glb holds at most 4.3 GB and the mesh has %.1f; write .ply", name, (double)size / 1e9);
     }
     const uint32_t head[] = {0x46546c67, 2, (uint32_t)size, (uint32_t)length, GLB_JSON};
     const uint32_t chunk[] = {(uint32_t)(vertices + triangles), GLB_BIN};

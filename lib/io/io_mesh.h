@@ -16,7 +16,8 @@ typedef struct pc_mesh_parts {
 } pc_mesh_parts;
 
 pcgpu_status pc_mesh_add_vertex(pc_mesh_parts *m, const double row[PC_MESH_ROW]);
-/* Adds the corner i of a polygon: from the third on, a triangle with the first corner and the one before, which `fan` keeps. */
+/* Adds the corner i of a polygon: from the third on, a triangle with the first corner and the one before, which `fan`
+ * keeps. */
 pcgpu_status pc_mesh_add_corner(pc_mesh_parts *m, int64_t index, uint64_t i, int32_t fan[2]);
 /* The vertices as a cloud; the last three columns, of these names, only where all vertices have them. */
 pcgpu_status pc_mesh_cloud(pc_mesh_parts *m, const char *const more[3], pcgpu_cloud *cloud);

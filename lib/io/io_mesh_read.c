@@ -5,14 +5,17 @@
 #include <string.h>
 
 static pcgpu_status fail_index(const pc_mesh_parts *m, int64_t index) {
-    return pc_fail(m->context, PCGPU_ERROR_FORMAT, "%s: a face has the vertex %lld, and there are %lld; export the mesh again", m->name,
+    return pc_fail(m->context, PCGPU_ERROR_FORMAT,
+                   "%s: a face has the vertex %lld, and there are %lld; export the mesh again", m->name,
                    (long long)index, (long long)m->vertices);
 }
 
 /* Memory for `count` items of `size` bytes; NULL without it. */
 static void *reserve(pc_buffer *buffer, int64_t count, size_t size) {
     const size_t bytes = (size_t)count * size;
-    return count > INT32_MAX ? NULL : bytes <= buffer->bytes ? buffer->memory : pc_buffer_take(buffer, 2 * bytes + 4096, true);
+    return count > INT32_MAX        ? NULL
+           : bytes <= buffer->bytes ? buffer->memory
+                                    : pc_buffer_take(buffer, 2 * bytes + 4096, true);
 }
 
 pcgpu_status pc_mesh_add_vertex(pc_mesh_parts *m, const double row[PC_MESH_ROW]) {
@@ -54,7 +57,8 @@ pcgpu_status pc_mesh_cloud(pc_mesh_parts *m, const char *const more[3], pcgpu_cl
     pc_table table = {.rows = m->vertices};
     pcgpu_status status = PCGPU_OK;
     for (int k = 0; k < (all ? PC_MESH_ROW : 3) && status == PCGPU_OK; k++) {
-        status = pc_table_add(m->context, m->name, &table, names[k], strlen(names[k]), PCGPU_FLOAT64, (size_t)k * sizeof *v);
+        status =
+            pc_table_add(m->context, m->name, &table, names[k], strlen(names[k]), PCGPU_FLOAT64, (size_t)k * sizeof *v);
         table.fields[k].stride = PC_MESH_ROW * sizeof *v;
     }
     pc_bytes bytes = {m->rows.memory, (size_t)m->vertices * PC_MESH_ROW * sizeof *v};
@@ -80,7 +84,8 @@ static bool is_indices(const pc_ply_property *p) {
 }
 
 static pcgpu_status fail_end(const pc_mesh_parts *f) {
-    return pc_fail(f->context, PCGPU_ERROR_FORMAT, "%s: file ends within its faces; it is cut short, so copy or export it again", f->name);
+    return pc_fail(f->context, PCGPU_ERROR_FORMAT,
+                   "%s: file ends within its faces; it is cut short, so copy or export it again", f->name);
 }
 
 static pcgpu_status binary_face(pc_ply_input *in, const pc_ply_element *element, pc_mesh_parts *f) {
@@ -88,7 +93,9 @@ static pcgpu_status binary_face(pc_ply_input *in, const pc_ply_element *element,
         const pc_ply_property *p = &in->ply.properties[element->first + i];
         const size_t size = pc_type_size(p->type), left = (size_t)(in->text.end - in->text.p);
         const size_t prefix = p->list ? pc_type_size(p->count_type) : 0;
-        const uint64_t length = !p->list ? 1 : left < prefix ? UINT64_MAX : pc_ply_list_length(in->text.p, p, in->ply.swap);
+        const uint64_t length = !p->list        ? 1
+                                : left < prefix ? UINT64_MAX
+                                                : pc_ply_list_length(in->text.p, p, in->ply.swap);
         if (left < prefix || length > (left - prefix) / size) {
             return fail_end(f);
         }
@@ -96,7 +103,8 @@ static pcgpu_status binary_face(pc_ply_input *in, const pc_ply_element *element,
         int32_t fan[2] = {0, 0};
         for (uint64_t k = 0; is_indices(p) && k < length; k++) {
             const double index = pc_load_value((const unsigned char *)in->text.p + k * size, p->type, in->ply.swap);
-            pcgpu_status status = pc_mesh_add_corner(f, index >= 0 && index < 2147483648.0 ? (int64_t)index : -1, k, fan);
+            pcgpu_status status =
+                pc_mesh_add_corner(f, index >= 0 && index < 2147483648.0 ? (int64_t)index : -1, k, fan);
             if (status != PCGPU_OK) {
                 return status;
             }
@@ -115,14 +123,16 @@ static pcgpu_status ascii_face(pc_ply_input *in, const pc_ply_element *element, 
         const pc_ply_property *p = &in->ply.properties[element->first + i];
         int64_t length = 1, index = 0;
         if (p->list && (!pc_text_token(&line, &token) || !pc_span_count(token, &length))) {
-            return pc_fail(f->context, PCGPU_ERROR_FORMAT, "%s: line %lld: a face without the number of its vertices; export it again",
-                           f->name, (long long)in->text.line);
+            return pc_fail(f->context, PCGPU_ERROR_FORMAT,
+                           "%s: line %lld: a face without the number of its vertices; export it again", f->name,
+                           (long long)in->text.line);
         }
         int32_t fan[2] = {0, 0};
         for (int64_t k = 0; k < length; k++) {
             if (!pc_text_token(&line, &token) || (is_indices(p) && !pc_span_count(token, &index))) {
-                return pc_fail(f->context, PCGPU_ERROR_FORMAT, "%s: line %lld: a face ends before its vertices do; export it again",
-                               f->name, (long long)in->text.line);
+                return pc_fail(f->context, PCGPU_ERROR_FORMAT,
+                               "%s: line %lld: a face ends before its vertices do; export it again", f->name,
+                               (long long)in->text.line);
             }
             pcgpu_status status = is_indices(p) ? pc_mesh_add_corner(f, index, (uint64_t)k, fan) : PCGPU_OK;
             if (status != PCGPU_OK) {
@@ -151,7 +161,8 @@ static pcgpu_status ply_faces(pc_ply_input *in, pc_mesh_parts *f) {
 }
 
 /* The faces come first, since the vertices may take over the memory of the file. */
-static pcgpu_status read_ply_mesh(pcgpu_context *context, pc_bytes *bytes, const char *name, pc_mesh_parts *f, pcgpu_cloud *vertices) {
+static pcgpu_status read_ply_mesh(pcgpu_context *context, pc_bytes *bytes, const char *name, pc_mesh_parts *f,
+                                  pcgpu_cloud *vertices) {
     extern const pc_format pc_format_ply;
     const pcgpu_read_options options = {0};
     const char *text = (const char *)bytes->data;
@@ -164,7 +175,8 @@ static pcgpu_status read_ply_mesh(pcgpu_context *context, pc_bytes *bytes, const
 /* ---- .obj -------------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status fail_obj(const pc_mesh_parts *f, const pc_text *text, const char *what) {
-    return pc_fail(f->context, PCGPU_ERROR_FORMAT, "%s: line %lld: %s; export it again", f->name, (long long)text->line, what);
+    return pc_fail(f->context, PCGPU_ERROR_FORMAT, "%s: line %lld: %s; export it again", f->name, (long long)text->line,
+                   what);
 }
 
 static bool take_number(pc_span *line, double *value) {
@@ -211,7 +223,9 @@ static pcgpu_status read_obj_mesh(const pc_bytes *bytes, pc_mesh_parts *f, pcgpu
     pcgpu_status status = PCGPU_OK;
     while (status == PCGPU_OK && pc_text_filled_line(&text, &line)) {
         if (pc_text_token(&line, &word)) {
-            status = pc_span_is(word, "v") ? obj_vertex(line, &text, f) : pc_span_is(word, "f") ? obj_face(line, &text, f) : PCGPU_OK;
+            status = pc_span_is(word, "v")   ? obj_vertex(line, &text, f)
+                     : pc_span_is(word, "f") ? obj_face(line, &text, f)
+                                             : PCGPU_OK;
         }
     }
     return status == PCGPU_OK ? pc_mesh_cloud(f, pc_color_names, vertices) : status;
@@ -222,7 +236,7 @@ static pcgpu_status read_obj_mesh(const pc_bytes *bytes, pc_mesh_parts *f, pcgpu
 static pcgpu_status read_mesh(pc_bytes *bytes, pc_mesh_parts *f, pcgpu_cloud *vertices) {
     return bytes->size >= 4 && memcmp(bytes->data, "glTF", 4) == 0 ? pc_glb_read(bytes, f, vertices)
            : pc_has_extension(f->name, ".obj")                     ? read_obj_mesh(bytes, f, vertices)
-                                                                   : read_ply_mesh(f->context, bytes, f->name, f, vertices);
+                                               : read_ply_mesh(f->context, bytes, f->name, f, vertices);
 }
 
 pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh) {

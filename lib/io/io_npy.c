@@ -1,6 +1,5 @@
-/* .npy of NumPy: a 2-D array of float16, float32 or float64 is a cloud, and an array of records with fields x, y and z; any
- * dense array can be written.
- * Format: numpy.lib.format, versions 1.0, 2.0 and 3.0. */
+/* .npy of NumPy: a 2-D array of float16, float32 or float64 is a cloud, and an array of records with fields x, y and z;
+ * any dense array can be written. Format: numpy.lib.format, versions 1.0, 2.0 and 3.0. */
 #include "io.h"
 
 #include <string.h>
@@ -182,10 +181,12 @@ static bool take_text(pc_span *s, pc_span *text) {
 static pcgpu_status add_field(pcgpu_context *context, const char *name, pc_span *s, pc_table *table, size_t *offset) {
     pc_span field, type;
     int64_t padding;
-    if (!take_mark(s, '(') || !take_text(s, &field) || !take_mark(s, ',') || !take_text(s, &type) || !take_mark(s, ')')) {
+    if (!take_mark(s, '(') || !take_text(s, &field) || !take_mark(s, ',') || !take_text(s, &type) ||
+        !take_mark(s, ')')) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: its records have a field that is not one number; save the numbers alone "
-                       "(array[['x', 'y', 'z']])", name);
+                       "(array[['x', 'y', 'z']])",
+                       name);
     }
     take_mark(s, ',');
     if (field.n == 0 && type.n > 2 && memcmp(type.p, "|V", 2) == 0 &&
@@ -247,8 +248,8 @@ static pcgpu_status build_table(pcgpu_context *context, const char *name, const 
                                 npy->fortran ? size : columns * size);
 }
 
-static pcgpu_status describe(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name, pc_npy *npy,
-                             pc_table *table) {
+static pcgpu_status describe(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name,
+                             pc_npy *npy, pc_table *table) {
     if (!pc_npy_begins(bytes)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npy file; give --format if it is another",
                        name);
@@ -270,7 +271,8 @@ pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     pcgpu_status status = describe(context, bytes, bytes->size, name, &npy, &table);
     if (status == PCGPU_OK) {
         table.complete = options->complete;
-        pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text, npy.fortran ? " in Fortran order" : "");
+        pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text,
+                        npy.fortran ? " in Fortran order" : "");
     }
     return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
 }
@@ -282,8 +284,10 @@ static pcgpu_status layout_of_npy(pcgpu_context *context, const pc_bytes *head, 
     *wanted = 0;
     pcgpu_status status = describe(context, head, size, name, &npy, table);
     if (status == PCGPU_OK && npy.fortran && npy.dimensions > 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: is in Fortran order, which is not read in pieces; save it in C order "
-                       "(numpy.ascontiguousarray), or give more memory", name);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: is in Fortran order, which is not read in pieces; save it in C order "
+                       "(numpy.ascontiguousarray), or give more memory",
+                       name);
     }
     return status;
 }
@@ -378,7 +382,8 @@ const pc_format pc_format_npy = {
              .reads = true,
              .writes = true,
              .writes_arrays = true,
-             .description = "NumPy: an array of float16, float32 or float64, points x columns, or of records with x, y, z"},
+             .description =
+                 "NumPy: an array of float16, float32 or float64, points x columns, or of records with x, y, z"},
     .begins = {"\x93NUMPY"},
     .read = pc_npy_read,
     .layout = layout_of_npy,

@@ -55,7 +55,7 @@ typedef struct packing {
     const unsigned char *data;
     size_t size;
     int level, parts;
-    bool store; /* the checksum alone */
+    bool store;         /* the checksum alone */
     size_t most;        /* bytes of a deflated part */
     unsigned char *out; /* of `most` bytes each */
     size_t packed[];    /* by parts, 0: without memory; then the checksums by parts */
@@ -317,7 +317,9 @@ const pc_format pc_format_npz = {
              .extension = ".npz",
              .reads = true,
              .writes_arrays = true,
-             .description = "NumPy: an array of an archive, by --format npz:NAME where several fit; written with the arrays of voxelize"},
+             .description =
+                 "NumPy: an array of an archive, by --format npz:NAME where several fit; written with the arrays of "
+                 "voxelize"},
     .begins = {"PK\3\4"},
     .read = pc_npz_read,
     .write_arrays = write_npz,

@@ -1,5 +1,5 @@
-/* .npz, reading: the array of a zip archive that is a cloud. Members are .npy files, stored or deflated; the directory at
- * the end of the archive says where. Format: PKWARE APPNOTE 6.3, with zip64. */
+/* .npz, reading: the array of a zip archive that is a cloud. Members are .npy files, stored or deflated; the directory
+ * at the end of the archive says where. Format: PKWARE APPNOTE 6.3, with zip64. */
 #include "io.h"
 
 #include <stdlib.h>
@@ -31,7 +31,8 @@ static uint64_t number(const unsigned char *p, size_t size) {
 }
 
 static pcgpu_status fail_damaged(const archive *a, const char *what) {
-    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: %s; it is damaged or cut short, so copy it again", a->name, what);
+    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: %s; it is damaged or cut short, so copy it again", a->name,
+                   what);
 }
 
 /* Whether `size` bytes at `at` are there. */
@@ -103,7 +104,8 @@ static pcgpu_status next_entry(archive *a, entry *e) {
         return fail_damaged(a, "an entry of the directory of the archive is missing");
     }
     const unsigned char *p = a->data + a->at;
-    const size_t name = (size_t)number(p + 28, 2), extra = (size_t)number(p + 30, 2), comment = (size_t)number(p + 32, 2);
+    const size_t name = (size_t)number(p + 28, 2), extra = (size_t)number(p + 30, 2),
+                 comment = (size_t)number(p + 32, 2);
     if (!within(a, a->at, CENTRAL + name + extra + comment)) {
         return fail_damaged(a, "an entry of the directory of the archive is cut");
     }
@@ -142,12 +144,15 @@ static pcgpu_status extract(const archive *a, const entry *e, bool trial, pc_byt
         return status;
     }
     if ((e->flags & 1) || (e->method != 0 && e->method != Z_DEFLATED)) {
-        return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: member '%s' is encrypted or packed by method %d; save it with "
-                       "numpy.savez_compressed", a->name, pc_span_show(e->name).text, e->method);
+        return pc_fail(a->context, PCGPU_ERROR_FORMAT,
+                       "%s: member '%s' is encrypted or packed by method %d; save it with "
+                       "numpy.savez_compressed",
+                       a->name, pc_span_show(e->name).text, e->method);
     }
     if (e->method == Z_DEFLATED && !trial) {
-        return e->size > SIZE_MAX / 2 ? pc_fail_memory(a->context, e->size, a->name)
-                                      : pc_inflate(a->context, a->name, data, (size_t)e->packed, false, (size_t)e->size, out);
+        return e->size > SIZE_MAX / 2
+                   ? pc_fail_memory(a->context, e->size, a->name)
+                   : pc_inflate(a->context, a->name, data, (size_t)e->packed, false, (size_t)e->size, out);
     }
     const size_t size = (size_t)(trial && e->packed > TRIAL ? TRIAL : e->packed);
     out->data = malloc((trial && size < TRIAL ? TRIAL : size) + 1);
@@ -155,7 +160,10 @@ static pcgpu_status extract(const archive *a, const entry *e, bool trial, pc_byt
         return pc_fail_memory(a->context, size, a->name);
     }
     if (e->method == Z_DEFLATED) {
-        z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = out->data, .avail_out = TRIAL};
+        z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)data,
+                      .avail_in = (uInt)size,
+                      .next_out = out->data,
+                      .avail_out = TRIAL};
         if (inflateInit2(&z, -MAX_WBITS) == Z_OK) {
             inflate(&z, Z_SYNC_FLUSH);
             inflateEnd(&z);
@@ -216,7 +224,8 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
     pcgpu_status status = open_archive(a);
     while (status == PCGPU_OK && a->left > 0) {
         status = next_entry(a, chosen);
-        if (status == PCGPU_OK && wanted && (pc_span_is(chosen->name, wanted) || pc_span_is(array_name(chosen), wanted))) {
+        if (status == PCGPU_OK && wanted &&
+            (pc_span_is(chosen->name, wanted) || pc_span_is(array_name(chosen), wanted))) {
             return PCGPU_OK;
         }
         if (status == PCGPU_OK && is_npy(chosen->name)) {
@@ -235,7 +244,8 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
         return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: has no array '%s', only: %s; give one of them", a->name,
                        pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.list);
     }
-    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: holds %s; %s", a->name, s.arrays ? s.list : "no arrays", remedy);
+    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: holds %s; %s", a->name, s.arrays ? s.list : "no arrays",
+                   remedy);
 }
 
 pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
@@ -244,7 +254,8 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     entry e;
     pc_bytes npy = {NULL, 0};
     if (!has_mark(&a, 0, 4, "PK\3\4") && !has_mark(&a, 0, 4, "PK\5\6")) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npz file; give --format if it is another", name);
+        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npz file; give --format if it is another",
+                       name);
     }
     const char *colon = options->format ? strchr(options->format, ':') : NULL;
     pcgpu_status status = choose(&a, colon ? colon + 1 : NULL, &e);
@@ -269,7 +280,8 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     return status;
 }
 
-pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted, pc_bytes *npy) {
+pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted,
+                          pc_bytes *npy) {
     archive a = {.context = context, .name = name, .data = bytes->data, .size = bytes->size};
     entry e;
     *npy = (pc_bytes){NULL, 0};

@@ -1,8 +1,8 @@
 /* Decimal numbers of text files, fast.
  *
- * A number of at most 15 digits is exact in float64 with one multiplication (Clinger 1990). One with more has an error of 2
- * units in the last place at most, so that its float32 is still right unless it lies that near to the middle of two;
- * then strtof decides. */
+ * A number of at most 15 digits is exact in float64 with one multiplication (Clinger 1990). One with more has an error
+ * of 2 units in the last place at most, so that its float32 is still right unless it lies that near to the middle of
+ * two; then strtof decides. */
 #ifndef PC_IO_NUMBER_H
 #define PC_IO_NUMBER_H
 
@@ -13,8 +13,8 @@
 #include <string.h>
 
 static const double pc_tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10,
-                              1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
-                              1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30};
+                                 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
+                                 1e22, 1e23, 1e24, 1e25, 1e26, 1e27, 1e28, 1e29, 1e30};
 
 static inline bool pc_is_digit(char c) {
     return (unsigned char)(c - '0') < 10;

@@ -49,7 +49,8 @@ void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS])
         } else if (integer_range(cloud->types[k], &low, &high) && column_fits(cloud, k, low, high)) {
             types[k] = cloud->types[k];
         } else {
-            types[k] = cloud->offset[k] != 0.0 || pcgpu_column_is_remainder(cloud, k + 1) ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
+            types[k] =
+                cloud->offset[k] != 0.0 || pcgpu_column_is_remainder(cloud, k + 1) ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
         }
     }
 }
@@ -141,10 +142,11 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
 static char *print_value(char *out, int type, const pcgpu_cloud *cloud, int64_t row, int k) {
     const double v = pc_output_value(cloud, row, k);
     const float *stored = cloud->data + (size_t)row * (size_t)cloud->columns + (size_t)k;
-    return out + (type == PCGPU_FLOAT32                                          ? pc_format_number(out, (double)(float)v, true)
-                  : type == PCGPU_FLOAT64 && !pcgpu_column_is_remainder(cloud, k + 1) ? pc_format_offset(out, cloud->offset[k], *stored)
-                  : type == PCGPU_FLOAT64                                        ? pc_format_number(out, v, false)
-                                                                                 : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
+    return out + (type == PCGPU_FLOAT32 ? pc_format_number(out, (double)(float)v, true)
+                  : type == PCGPU_FLOAT64 && !pcgpu_column_is_remainder(cloud, k + 1)
+                      ? pc_format_offset(out, cloud->offset[k], *stored)
+                  : type == PCGPU_FLOAT64 ? pc_format_number(out, v, false)
+                                          : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
 }
 
 pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,

@@ -24,7 +24,7 @@ typedef struct pcd_input {
     int field_count;
     int64_t width, height, points; /* -1: not given */
     pcd_data data;
-    unsigned complete;            /* of pcgpu_read_options */
+    unsigned complete; /* of pcgpu_read_options */
     double viewpoint[7];
 } pcd_input;
 
@@ -213,10 +213,9 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
         bool padding = is_padding(f);
         for (int64_t j = 0; j < f->count && !padding; j++) {
             char label[PCGPU_NAME_SIZE];
-            const int length = f->count == 1
-                             ? snprintf(label, sizeof label, "%.*s", (int)(f->name.n < 31 ? f->name.n : 31), f->name.p)
-                             : snprintf(label, sizeof label, "%.*s_%d", (int)(f->name.n < 24 ? f->name.n : 24),
-                                        f->name.p, (int)j);
+            const int most = f->count == 1 ? 31 : 24, n = f->name.n < (size_t)most ? (int)f->name.n : most;
+            int length = snprintf(label, sizeof label, "%.*s", n, f->name.p);
+            length += f->count == 1 ? 0 : snprintf(label + n, sizeof label - (size_t)n, "_%d", (int)j);
             pcgpu_status status = pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
                                                offset + (size_t)j * (size_t)f->size);
             if (status != PCGPU_OK) {
@@ -332,7 +331,9 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
     return PCGPU_OK;
 }
 
-static __attribute__((noinline)) /* no frame is large */ pcgpu_status read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
+__attribute__((noinline)) /* no frame is large */
+static pcgpu_status
+read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_bytes packed = {NULL, 0};
     pc_table table = {.complete = in->complete};
     /* The columns first: they include x y z, so that the size of a point is not 0. */
@@ -375,10 +376,12 @@ static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud
 
 static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
-    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1, .complete = options->complete};
+    static const char *const encodings[] = {"ascii", "binary", "binary_compressed"}; /* by pcd_data */
+    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
+    in.complete = options->complete;
     in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
     pcgpu_status status = read_header(&in);
-    pc_say_encoding(options, "%s", in.data == PCD_ASCII ? "ascii" : in.data == PCD_BINARY ? "binary" : "binary_compressed");
+    pc_say_encoding(options, "%s", encodings[in.data]);
     const bool organized = in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0;
     if (options->file && organized) {
         options->file->width = in.width;

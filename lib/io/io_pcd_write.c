@@ -10,7 +10,8 @@ typedef struct pcd_field {
     char kind;
 } pcd_field;
 
-/* PCL and Open3D know colours in one field only: rgb, a float32 whose bits they are, or rgba; and normals as normal_x ... */
+/* PCL and Open3D know colours in one field only: rgb, a float32 whose bits they are, or rgba; and normals as normal_x
+ * ... */
 static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields) {
     static const char letters[] = "FFIUIUIU"; /* by pcgpu_type */
     const int color = pc_color_column(cloud, types), next = color + 3;

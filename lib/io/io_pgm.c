@@ -100,10 +100,6 @@ static pcgpu_status read_pgm(pcgpu_context *context, const pc_bytes *bytes, cons
 }
 
 const pc_format pc_format_pgm = {
-    .info = {.name = "pgm",
-             .extension = ".pgm",
-             .reads = true,
-             .depth = true,
-             .description = "the same, binary (P5)"},
+    .info = {.name = "pgm", .extension = ".pgm", .reads = true, .depth = true, .description = "the same, binary (P5)"},
     .read_depth = read_pgm,
 };

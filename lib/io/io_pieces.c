@@ -40,7 +40,7 @@ struct pcgpu_pieces {
     bool finds_offset;    /* the pass that does */
     int fields;           /* of the options, also the next */
     bool force;
-    int64_t rows;         /* of this piece */
+    int64_t rows; /* of this piece */
     int parts;
     atomic_int failed; /* 0, an errno, or SHORT */
 };

@@ -1,11 +1,11 @@
-/* Whether values look like a point cloud. A .bin has no header, so that a wrong number of columns, another type or another
- * unit reads without an error. A sample of the rows shows them.
+/* Whether values look like a point cloud. A .bin has no header, so that a wrong number of columns, another type or
+ * another unit reads without an error. A sample of the rows shows them.
  *
  * Columns: the values of a column are alike (their sign, their exponent, whether they are whole numbers), those of
  * different columns are not. With the right number of columns F, the columns explain a large part of the variance of
  * these three features; with another number each column is a mixture of all, which explains nothing. For KITTI,
- * nuScenes and Waymo the fraction is 0.4 to 0.8 for F and 0.00 to 0.35 for all that are not multiples of F, which explain as
- * much as F. The order of the points does not matter. */
+ * nuScenes and Waymo the fraction is 0.4 to 0.8 for F and 0.00 to 0.35 for all that are not multiples of F, which
+ * explain as much as F. The order of the points does not matter. */
 #include "io.h"
 
 #include <math.h>
@@ -13,22 +13,23 @@
 #include <string.h>
 
 enum {
-    BLOCKS = 32,         /* of consecutive values, spread over the file */
+    BLOCKS = 32, /* of consecutive values, spread over the file */
     BLOCK = 64,
     SAMPLE = BLOCKS * BLOCK,
-    FEWEST = 256,        /* values; a smaller file is not judged */
-    MIN_COLUMNS = 3, MAX_COLUMNS = 16,
+    FEWEST = 256, /* values; a smaller file is not judged */
+    MIN_COLUMNS = 3,
+    MAX_COLUMNS = 16,
     FEATURES = 3,
 };
 
-#define CLEAR 0.12  /* difference of two explained fractions that is no accident of a sample */
-#define RATIO 1.8  /* and their least ratio */
+#define CLEAR 0.12   /* difference of two explained fractions that is no accident of a sample */
+#define RATIO 1.8    /* and their least ratio */
 #define WIDE  1500.0 /* extents of what is measured in millimetres, at least */
 #define FLAT  300.0
 
 typedef struct sample {
-    int count, blocks, length;  /* values in all, blocks, values of a block */
-    size_t first[BLOCKS];       /* position of each block in the file */
+    int count, blocks, length; /* values in all, blocks, values of a block */
+    size_t first[BLOCKS];      /* position of each block in the file */
     float features[SAMPLE][FEATURES];
 } sample;
 
@@ -110,8 +111,9 @@ static bool has_normals(const void *data, size_t count, int columns) {
     return found;
 }
 
-/* The number of columns that fits much better than `columns`, or 0. A multiple fits as well by nature, and better where points
- * alternate: only the map of odometry, whose eight columns are no scan of four, and others with normals are known. */
+/* The number of columns that fits much better than `columns`, or 0. A multiple fits as well by nature, and better where
+ * points alternate: only the map of odometry, whose eight columns are no scan of four, and others with normals are
+ * known. */
 static int better_columns(const sample *s, const void *data, size_t count, uint64_t size, int columns) {
     const double now = columns > 0 ? explained(s, columns) : 0.0;
     double best = 0.0;
@@ -276,8 +278,8 @@ static bool values_look_wrong(const pcgpu_cloud *cloud, char *why, size_t why_si
                  odd, seen);
     } else if (looks_like_millimetres(axis, n)) {
         snprintf(why, why_size,
-                 "the coordinates look like millimetres; lengths are metres: divide the coordinates by 1000 (convert --scale 0.001), or give all "
-                 "lengths of the options in millimetres");
+                 "the coordinates look like millimetres; lengths are metres: divide the coordinates by 1000 (convert "
+                 "--scale 0.001), or give all lengths of the options in millimetres");
     }
     return *why != '\0';
 }
@@ -305,7 +307,8 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
     return values_look_wrong(cloud, why, why_size, &impossible);
 }
 
-pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud, const pcgpu_read_options *options) {
+pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud,
+                          const pcgpu_read_options *options) {
     char why[256] = "";
     bool impossible = false;
     /* Without --fields the layout has looked at the columns. */

@@ -247,14 +247,17 @@ static pcgpu_status fail_no_vertex(pc_ply_input *in) {
 static void say_file(const pc_ply *ply, const pcgpu_read_options *options) {
     pc_say_encoding(options, "%s", ply->ascii ? "ascii" : ply->swap ? "binary, big endian" : "binary, little endian");
     for (size_t i = 0; i < ply->element_count && options->file; i++) {
-        options->file->faces = pc_span_is(ply->elements[i].name, "face") ? ply->elements[i].count : options->file->faces;
+        options->file->faces =
+            pc_span_is(ply->elements[i].name, "face") ? ply->elements[i].count : options->file->faces;
     }
 }
 
 static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name,
                              const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     const char *text = (const char *)bytes->data;
-    pc_ply_input in = {.context = context, .name = name, .complete = options->complete,
+    pc_ply_input in = {.context = context,
+                       .name = name,
+                       .complete = options->complete,
                        .text = {.p = text, .end = text + bytes->size}};
     pcgpu_status status = pc_ply_header(context, name, &in.text, &in.ply);
     if (status != PCGPU_OK) {

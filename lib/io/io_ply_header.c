@@ -27,7 +27,7 @@ static bool parse_type(pc_span span, uint8_t *type) {
         {"short", PCGPU_INT16},   {"int16", PCGPU_INT16},     {"ushort", PCGPU_UINT16},  {"uint16", PCGPU_UINT16},
         {"int", PCGPU_INT32},     {"int32", PCGPU_INT32},     {"uint", PCGPU_UINT32},    {"uint32", PCGPU_UINT32},
         {"float", PCGPU_FLOAT32}, {"float32", PCGPU_FLOAT32}, {"double", PCGPU_FLOAT64}, {"float64", PCGPU_FLOAT64},
-        {"int64", PCGPU_INT64},      {"uint64", PC_UINT64},
+        {"int64", PCGPU_INT64},   {"uint64", PC_UINT64},
     };
     for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
         if (pc_span_is(span, types[i].name)) {

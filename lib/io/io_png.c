@@ -137,11 +137,11 @@ static pcgpu_status decode_colors(png_input *in) {
     const pcgpu_depth *depth = in->depth;
     const size_t size = 3 * (size_t)depth->width * (size_t)depth->height;
     if (in->width != (uint64_t)depth->width || in->height != (uint64_t)depth->height) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: has %llu x %llu pixels and the depth image %d x %d; give colour images that are registered to "
-                       "the depth images, pixel by pixel",
-                       in->name, (unsigned long long)in->width, (unsigned long long)in->height, depth->width,
-                       depth->height);
+        return pc_fail(
+            in->context, PCGPU_ERROR_FORMAT,
+            "%s: has %llu x %llu pixels and the depth image %d x %d; give colour images that are registered to "
+            "the depth images, pixel by pixel",
+            in->name, (unsigned long long)in->width, (unsigned long long)in->height, depth->width, depth->height);
     }
     in->depth->color = malloc(size);
     if (!in->depth->color) {
@@ -172,12 +172,8 @@ static pcgpu_status decode(png_input *in) {
 
 static pcgpu_status read_any(pcgpu_context *context, const pc_bytes *bytes, const char *name, bool color,
                              pcgpu_depth *depth) {
-    png_input in = {.context = context,
-                    .name = name,
-                    .p = bytes->data,
-                    .left = bytes->size,
-                    .depth = depth,
-                    .wants_color = color};
+    png_input in = {
+        .context = context, .name = name, .p = bytes->data, .left = bytes->size, .depth = depth, .wants_color = color};
     if (bytes->size < 8 || png_sig_cmp(bytes->data, 0, 8) != 0) {
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another",
                        name);

@@ -186,12 +186,12 @@ static void copy_column(const pc_table *table, const pc_field *field, const unsi
     }
 }
 
-#define LOAD_VALUES(TYPE)                                       \
-    for (int i = 0; i < rows; i++, p += field->stride) {        \
-        TYPE value;                                             \
-        memcpy(&value, p, sizeof value);                        \
-        values[i] = (double)value;                              \
-    }                                                           \
+#define LOAD_VALUES(TYPE)                                                                                              \
+    for (int i = 0; i < rows; i++, p += field->stride) {                                                               \
+        TYPE value;                                                                                                    \
+        memcpy(&value, p, sizeof value);                                                                               \
+        values[i] = (double)value;                                                                                     \
+    }                                                                                                                  \
     break
 
 /* The type is looked at once, which takes longer than to convert a value. */
@@ -267,18 +267,22 @@ void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *tab
                name, largest);
     }
     if (table->left_out[0]) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s; write .las, .ply, .pcd or .csv to keep them", name, table->left_out);
+        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s; write .las, .ply, .pcd or .csv to keep them", name,
+               table->left_out);
     }
     for (int k = 3; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
-        const bool whole = f->remainder || (k + 1 < table->columns && f[1].remainder) ||
-                           (f->scale != 0.0 && rounded[k].largest < 0.25 * fabs(f->scale)); /* the integer is found again */
+        const bool whole =
+            f->remainder || (k + 1 < table->columns && f[1].remainder) ||
+            (f->scale != 0.0 && rounded[k].largest < 0.25 * fabs(f->scale)); /* the integer is found again */
         if (f->first != 0.0 && !(table->complete & PCGPU_EXACT_TIMES)) {
-            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' has values that float32 cannot hold; its first one, %.17g, was subtracted",
-                   name, f->name, f->first);
+            pc_log(context, PCGPU_LOG_WARNING,
+                   "%s: column '%s' has values that float32 cannot hold; its first one, %.17g, was subtracted", name,
+                   f->name, f->first);
         } else if (f->first == 0.0 && rounded[k].changed > 0 && !whole) {
-            pc_log(context, PCGPU_LOG_WARNING, "%s: column '%s' is %s; %lld of %lld values were rounded to float32, by up to %.2g",
-                   name, f->name, types[f->type], (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
+            pc_log(context, PCGPU_LOG_WARNING,
+                   "%s: column '%s' is %s; %lld of %lld values were rounded to float32, by up to %.2g", name, f->name,
+                   types[f->type], (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
         }
     }
 }

@@ -1,6 +1,6 @@
-/* .xyz, .csv and .pts: a line per point, numbers separated by blanks, commas or semicolons. The names of the columns come
- * from a header line, or from the last comment before the data when it names x y z and as many columns as there are.
- * A lone number before the data is the number of points (.pts); it may stand again before another part.
+/* .xyz, .csv and .pts: a line per point, numbers separated by blanks, commas or semicolons. The names of the columns
+ * come from a header line, or from the last comment before the data when it names x y z and as many columns as there
+ * are. A lone number before the data is the number of points (.pts); it may stand again before another part.
  * Coordinates that float32 cannot hold are read as float64, for the offset of the cloud. */
 #include "io.h"
 #include "io_number.h"
@@ -13,13 +13,13 @@
 typedef struct xyz_input {
     pcgpu_context *context;
     const char *name;
-    pc_text text;                 /* after the line that is parsed */
-    char separator;               /* ' ' stands for any blanks */
+    pc_text text;   /* after the line that is parsed */
+    char separator; /* ' ' stands for any blanks */
     int columns;
     bool wide[PCGPU_MAX_COLUMNS];     /* needs float64 */
     double limits[PCGPU_MAX_COLUMNS]; /* of a size from which a value may need it */
-    bool unnamed;                 /* columns have the names of their places */
-    int64_t counted;              /* points that a .pts promises, or -1 */
+    bool unnamed;                     /* columns have the names of their places */
+    int64_t counted;                  /* points that a .pts promises, or -1 */
     pc_table table;
 } xyz_input;
 
@@ -89,12 +89,14 @@ static pcgpu_status fail_line(const xyz_input *in, const char *what, pc_span val
 }
 
 static pcgpu_status fail_number(const xyz_input *in, pc_span value) {
-    return fail_line(in, "is not a number", value, "give numbers with a decimal point, such as 1.5, and names in one header line");
+    return fail_line(in, "is not a number", value,
+                     "give numbers with a decimal point, such as 1.5, and names in one header line");
 }
 
 static pcgpu_status fail_count(const xyz_input *in, int found) {
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: %s%d values where %d are expected; correct the line",
-                   in->name, (long long)in->text.line, found > in->columns ? "at least " : "", found, in->columns);
+    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                   "%s: line %lld: %s%d values where %d are expected; correct the line", in->name,
+                   (long long)in->text.line, found > in->columns ? "at least " : "", found, in->columns);
 }
 
 /* ---- header ------------------------------------------------------------------------------------------------------ */
@@ -114,8 +116,9 @@ static pcgpu_status name_columns(xyz_input *in, pc_span header) {
 
 /* Whether a comment is a header: it has a value that is x, or each could be the name of one of `columns`. */
 static bool names_columns(pc_span line, int columns) {
-    static const char prose[] = " a an and as at by cloud created data exported file for from generated in is made of on point points the this "
-                                "to with written ";
+    static const char prose[] =
+        " a an and as at by cloud created data exported file for from generated in is made of on point points the this "
+        "to with written ";
     const char separator = separator_of(line);
     bool names = count_values(line, separator) == columns;
     pc_span value;
@@ -167,7 +170,8 @@ static pcgpu_status read_header(xyz_input *in) {
         }
         in->separator = separator_of(line);
         in->columns = count_values(line, in->separator);
-        if (header.n > 0 && line.p[line.n - 1] == in->separator && count_values(header, separator_of(header)) > in->columns) {
+        if (header.n > 0 && line.p[line.n - 1] == in->separator &&
+            count_values(header, separator_of(header)) > in->columns) {
             in->columns++; /* the last value of the first point is empty */
         }
         bool numbers = true;
@@ -190,8 +194,9 @@ static pcgpu_status read_header(xyz_input *in) {
         in->columns = count_values(header.n ? header : comment, separator_of(header.n ? header : comment));
     }
     if (in->columns < 3 || in->columns > PCGPU_MAX_COLUMNS) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: %d values; a point is a line of 3 to %d numbers",
-                       in->name, (long long)before.line + 1, in->columns, PCGPU_MAX_COLUMNS);
+        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                       "%s: line %lld: %d values; a point is a line of 3 to %d numbers", in->name,
+                       (long long)before.line + 1, in->columns, PCGPU_MAX_COLUMNS);
     }
     if (header.n == 0 && comment.n > 0 && count_values(comment, separator_of(comment)) == in->columns) {
         header = comment;
@@ -217,8 +222,8 @@ static bool has_few_digits(double v) {
     return digits < 1e7 && fabs(digits - nearbyint(digits)) < 1e-4;
 }
 
-/* A value that float32 does not hold at the precision of a cloud: of a coordinate, which gets an offset, more than 0.06 mm;
- * of another column, unless it is the text of a float32. */
+/* A value that float32 does not hold at the precision of a cloud: of a coordinate, which gets an offset, more than 0.06
+ * mm; of another column, unless it is the text of a float32. */
 static bool needs_float64(const xyz_input *in, int column, double v) {
     const char *label = in->table.fields[column].name;
     const bool axis = label[0] >= 'x' && label[0] <= 'z' && label[1] == '\0';
@@ -263,7 +268,8 @@ static pcgpu_status read_row(xyz_input *in, pc_span line, unsigned char *out, bo
         while (stop && separator != ' ' && is_blank(*stop)) {
             stop++;
         }
-        const bool whole = stop && (stop == end || (stop < end && (separator == ' ' ? is_blank(*stop) : *stop == separator)));
+        const bool whole =
+            stop && (stop == end || (stop < end && (separator == ' ' ? is_blank(*stop) : *stop == separator)));
         const bool large = whole && fabs(v) >= in->limits[k];
         if (whole && (in->wide[k] ? exact : !pc_is_undecided(v, exact, large) && !(large && needs_float64(in, k, v)))) {
             const float f = (float)v;
@@ -343,7 +349,8 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
                              "correct the number or the lines");
         }
         unsigned char spare[PCGPU_MAX_COLUMNS * sizeof(double)]; /* a line too short for a point, which has its error */
-        pcgpu_status status = read_row(in, line, (size_t)rows < most ? packed->data + (size_t)rows * stride : spare, again);
+        pcgpu_status status =
+            read_row(in, line, (size_t)rows < most ? packed->data + (size_t)rows * stride : spare, again);
         if (status != PCGPU_OK) {
             return status;
         }
@@ -356,14 +363,15 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
                : PCGPU_OK;
 }
 
-pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
+                         pcgpu_cloud *cloud) {
     const char *text = (const char *)bytes->data;
     xyz_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
     in.table.complete = options->complete;
     if (memchr(text, '\0', bytes->size)) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: holds zero bytes and is not text in ASCII or UTF-8; give --format, or save it as UTF-8", name);
+                       "%s: holds zero bytes and is not text in ASCII or UTF-8; give --format, or save it as UTF-8",
+                       name);
     }
     pcgpu_status status = read_header(&in);
     pc_bytes packed = {NULL, 0};
@@ -378,7 +386,9 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
     }
     if (status == PCGPU_OK) {
         pc_say_encoding(options, "text, columns separated by %s",
-                        in.separator == ' ' ? "blanks" : in.separator == ',' ? "commas" : "semicolons");
+                        in.separator == ' '   ? "blanks"
+                        : in.separator == ',' ? "commas"
+                                              : "semicolons");
         if (in.unnamed && in.columns == 6) {
             pc_table_name_colors(&in.table, packed.data);
         }

@@ -12,7 +12,7 @@ void pcgpu_map_params_init_sized(pcgpu_map_params *params, size_t struct_size) {
     pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
-/* ---- open and close ----------------------------------------------------------------------------------------------- */
+/* ---- open and close ---------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_map_params *p) {
     pcgpu_status status = pc_struct_check(context, "pcgpu_map_params", p->struct_size, sizeof *p);
@@ -23,9 +23,10 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_map_params *p) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "voxels of %g m are not possible; 1e-4 to 1000 m are", p->voxel);
     }
     if (!(p->views_distance > 0.0 && p->views_distance < INFINITY) || p->views_scans < 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a panorama per %g m and %lld scans is not possible; give a distance above 0 and 1 or more scans",
-                       p->views_distance, (long long)p->views_scans);
+        return pc_fail(
+            context, PCGPU_ERROR_ARGUMENT,
+            "a panorama per %g m and %lld scans is not possible; give a distance above 0 and 1 or more scans",
+            p->views_distance, (long long)p->views_scans);
     }
     if (p->memory != 0 && p->memory < 1 << 20) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld bytes of memory are too few for a map; give 1 MiB or more",
@@ -89,7 +90,7 @@ void pcgpu_map_get_stats(const pcgpu_map *m, pcgpu_map_stats *stats) {
     stats->on_disk = m->file.size;
 }
 
-/* ---- a scan ------------------------------------------------------------------------------------------------------- */
+/* ---- a scan ------------------------------------------------------------------------------------------------------ */
 
 #define REACH 134217728.0 /* 2^27 voxels from the tile of the first pose */
 
@@ -224,7 +225,8 @@ static pcgpu_status add_points(pcgpu_map *m, const placed *points, int64_t n, co
         tile->fresh = 0;
         t->bytes += pc_map_tile_bytes(tile);
     }
-    return failed ? pc_fail_memory(m->context, (uint64_t)t->bytes, "the voxels of the map; give larger voxels or less memory")
+    return failed ? pc_fail_memory(m->context, (uint64_t)t->bytes,
+                                   "the voxels of the map; give larger voxels or less memory")
                   : PCGPU_OK;
 }
 
@@ -294,10 +296,12 @@ pcgpu_status pcgpu_map_add(pcgpu_map *m, const pcgpu_cloud *scan, const double T
     }
     if (!pcgpu_is_rigid(T, why, sizeof why)) {
         return pc_fail(m->context, PCGPU_ERROR_ARGUMENT,
-                       "the pose of a scan of the map: %s; give T_world_scan, a rotation and a translation in metres", why);
+                       "the pose of a scan of the map: %s; give T_world_scan, a rotation and a translation in metres",
+                       why);
     }
     if (scan->rows > INT32_MAX || m->stats.scans == UINT32_MAX) {
-        return pc_fail(m->context, PCGPU_ERROR_ARGUMENT, "a map takes scans of up to 2^31 points, and up to 2^32 scans");
+        return pc_fail(m->context, PCGPU_ERROR_ARGUMENT,
+                       "a map takes scans of up to 2^31 points, and up to 2^32 scans");
     }
     if (m->stats.scans == 0) {
         set_home(m, T);

@@ -17,7 +17,8 @@ typedef struct pc_map_file {
 /* Makes a file in the folder and removes its name at once, so that no exit leaves it. Errors: IO. */
 pcgpu_status pc_map_file_open(pcgpu_context *context, const char *folder, pc_map_file *file);
 /* Appends bytes; *where is their place. Errors: IO. */
-pcgpu_status pc_map_file_append(pcgpu_context *context, pc_map_file *file, const void *data, size_t bytes, int64_t *where);
+pcgpu_status pc_map_file_append(pcgpu_context *context, pc_map_file *file, const void *data, size_t bytes,
+                                int64_t *where);
 pcgpu_status pc_map_file_read(pcgpu_context *context, const pc_map_file *file, int64_t where, void *data, size_t bytes);
 void pc_map_file_close(pc_map_file *file);
 
@@ -26,13 +27,13 @@ void pc_map_file_close(pc_map_file *file);
 enum {
     PC_MAP_SIDE_BITS = 8, /* a tile is a cube of 256 voxels a side */
     PC_MAP_SIDE = 1 << PC_MAP_SIDE_BITS,
-    PC_MAP_STEPS = 1024,           /* of a coordinate in a voxel */
+    PC_MAP_STEPS = 1024,            /* of a coordinate in a voxel */
     PC_MAP_HALF = PC_MAP_STEPS / 2, /* its middle */
-    PC_MAP_FULL = 8191             /* points that the sums of a record can hold */
+    PC_MAP_FULL = 8191              /* points that the sums of a record can hold */
 };
 
-/* Part of what fell into a voxel; the voxel is the sum of all its records, in memory and in the file. A record that is full
- * gets a successor. */
+/* Part of what fell into a voxel; the voxel is the sum of all its records, in memory and in the file. A record that is
+ * full gets a successor. */
 typedef struct pc_map_record {
     uint32_t key;         /* of the voxel in its tile: z, y, x, 8 bits each */
     uint32_t first, last; /* scans with a point in it */
@@ -83,8 +84,8 @@ int32_t pc_map_tile_of(pc_map_tiles *t, const int32_t at[3]);
 /* Adds points of a scan to a tile, in their order. Sets tile->failed without memory. */
 void pc_map_tile_add(pc_map_tile *tile, uint32_t scan, const pc_map_point *points, int64_t count);
 int64_t pc_map_tile_bytes(const pc_map_tile *tile);
-/* Writes the tiles that are farthest from the sensor to the file, until three quarters of `most` bytes are left. `sensor`: in
- * voxels. Errors: IO, MEMORY. */
+/* Writes the tiles that are farthest from the sensor to the file, until three quarters of `most` bytes are left.
+ * `sensor`: in voxels. Errors: IO, MEMORY. */
 pcgpu_status pc_map_tiles_spill(pcgpu_context *context, pc_map_tiles *t, pc_map_file *file, const double sensor[3],
                                 int64_t most);
 void pc_map_tile_empty(pc_map_tile *tile);
@@ -93,12 +94,12 @@ void pc_map_tiles_free(pc_map_tiles *t);
 /* ---- what a scan saw: map_panorama.c ----------------------------------------------------------------------------- */
 
 typedef struct pc_map_panorama {
-    double T[16];         /* T_world_sensor, metres */
-    int32_t first, rows;  /* rows with returns */
-    int64_t where;        /* of its ranges in the file, if there is one */
-    uint16_t *ranges;     /* else here: the least range in each pixel, 0 = no return */
-    uint32_t *pixels;     /* while it is in use: range << 16 | least range of the pixel and its neighbours */
-    uint32_t used;        /* the last tile that used it */
+    double T[16];        /* T_world_sensor, metres */
+    int32_t first, rows; /* rows with returns */
+    int64_t where;       /* of its ranges in the file, if there is one */
+    uint16_t *ranges;    /* else here: the least range in each pixel, 0 = no return */
+    uint32_t *pixels;    /* while it is in use: range << 16 | least range of the pixel and its neighbours */
+    uint32_t used;       /* the last tile that used it */
 } pc_map_panorama;
 
 typedef struct pc_map_panoramas {
@@ -110,15 +111,15 @@ typedef struct pc_map_panoramas {
 } pc_map_panoramas;
 
 /* Appends the panorama of a scan. `unit`: metres, of its ranges. Errors: MEMORY, IO. */
-pcgpu_status pc_map_panorama_add(pcgpu_context *context, pc_map_panoramas *p, pc_map_file *file, const pcgpu_cloud *scan,
-                                 const double T[16], double unit);
+pcgpu_status pc_map_panorama_add(pcgpu_context *context, pc_map_panoramas *p, pc_map_file *file,
+                                 const pcgpu_cloud *scan, const double T[16], double unit);
 /* Makes the pixels. Errors: MEMORY, IO. */
 pcgpu_status pc_map_panorama_load(pcgpu_context *context, pc_map_panoramas *p, const pc_map_file *file, int64_t i);
 /* Frees the pixels of those that tile `now` does not use. */
 void pc_map_panoramas_drop(pc_map_panoramas *p, uint32_t now);
 void pc_map_panoramas_free(pc_map_panoramas *p);
 
-/* ---- the finished voxels of a tile: map_voxels.c, map_moved.c ----------------------------------------------------- */
+/* ---- the finished voxels of a tile: map_voxels.c, map_moved.c ---------------------------------------------------- */
 
 typedef struct pc_map_voxel {
     uint32_t key, first, seen;
@@ -127,9 +128,9 @@ typedef struct pc_map_voxel {
 
 typedef struct pc_map_voxels {
     int64_t count;
-    pc_map_voxel *voxels; /* by key */
-    float *at[3];         /* mean points, metres from the lower corner of the tile */
-    float *normal[3];     /* not oriented; 0 = none */
+    pc_map_voxel *voxels;      /* by key */
+    float *at[3];              /* mean points, metres from the lower corner of the tile */
+    float *normal[3];          /* not oriented; 0 = none */
     uint16_t *through, *agree; /* panoramas */
     uint8_t *behind, *moved;   /* what moved by these, and by those of its neighbours, too */
     pc_buffer records, order, memory, columns;
@@ -143,17 +144,17 @@ struct pcgpu_map {
     pc_map_tiles tiles;
     pc_map_panoramas panoramas;
     bool has_intensity, finished;
-    pc_buffer sensors; /* of each scan: where it was, three double, metres */
+    pc_buffer sensors;               /* of each scan: where it was, three double, metres */
     pc_buffer scan, sorted, touched; /* of pcgpu_map_add */
-    pcgpu_cloud points;   /* finished */
-    void *mapped;         /* its data in the file, or NULL */
+    pcgpu_cloud points;              /* finished */
+    void *mapped;                    /* its data in the file, or NULL */
     size_t mapped_bytes;
 };
 
 /* Merges the records of a tile, in memory and in the file, into voxels with normals. Errors: MEMORY, IO. */
 pcgpu_status pc_map_voxels_of(pcgpu_map *map, const pc_map_tile *tile, pc_map_voxels *v);
-/* Voxel i and its neighbours in the tile; returns their number. `cursors` are -1 before the first call, and then serve calls with
- * greater i. */
+/* Voxel i and its neighbours in the tile; returns their number. `cursors` are -1 before the first call, and then serve
+ * calls with greater i. */
 int pc_map_neighbours(const pc_map_voxels *v, int64_t i, int64_t cursors[9], int64_t near[27]);
 void pc_map_voxels_free(pc_map_voxels *v);
 /* Finds what was seen through; `number` differs from tile to tile. Errors: MEMORY, IO. */

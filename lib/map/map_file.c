@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 static pcgpu_status fail(pcgpu_context *context, const char *folder, const char *what) {
-    return pc_fail(context, PCGPU_ERROR_IO, "%s: the temporary file of the map cannot be %s: %s; give another folder for it with --temporary-folder",
-                   folder, what, strerror(errno));
+    return pc_fail(
+        context, PCGPU_ERROR_IO,
+        "%s: the temporary file of the map cannot be %s: %s; give another folder for it with --temporary-folder",
+        folder, what, strerror(errno));
 }
 
 pcgpu_status pc_map_file_open(pcgpu_context *context, const char *folder, pc_map_file *file) {
@@ -30,7 +32,8 @@ pcgpu_status pc_map_file_open(pcgpu_context *context, const char *folder, pc_map
     return status;
 }
 
-pcgpu_status pc_map_file_append(pcgpu_context *context, pc_map_file *file, const void *data, size_t bytes, int64_t *where) {
+pcgpu_status pc_map_file_append(pcgpu_context *context, pc_map_file *file, const void *data, size_t bytes,
+                                int64_t *where) {
     *where = file->size;
     for (const char *p = data; bytes > 0;) {
         const ssize_t n = pwrite(file->fd, p, bytes, (off_t)file->size);
@@ -47,7 +50,8 @@ pcgpu_status pc_map_file_append(pcgpu_context *context, pc_map_file *file, const
     return PCGPU_OK;
 }
 
-pcgpu_status pc_map_file_read(pcgpu_context *context, const pc_map_file *file, int64_t where, void *data, size_t bytes) {
+pcgpu_status pc_map_file_read(pcgpu_context *context, const pc_map_file *file, int64_t where, void *data,
+                              size_t bytes) {
     for (char *p = data; bytes > 0;) {
         const ssize_t n = pread(file->fd, p, bytes, (off_t)where);
         if (n < 0 && errno == EINTR) {

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- the cloud ---------------------------------------------------------------------------------------------------- */
+/* ---- the cloud --------------------------------------------------------------------------------------------------- */
 
 static void name_columns(pcgpu_map *m) {
     static const char *const names[] = {"x", "y", "z", "intensity", "nx", "ny", "nz", "seen"};
@@ -36,7 +36,7 @@ static void choose_offset(pcgpu_map *m) {
     }
 }
 
-/* ---- rows --------------------------------------------------------------------------------------------------------- */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Rows go to memory, or, when voxels went to the file, there. */
 typedef struct writing {
@@ -69,7 +69,8 @@ static pcgpu_status write_tile(writing *w, const pc_map_tile *tile, const pc_map
     const size_t record = (size_t)m->points.columns * sizeof(float);
     const bool in_file = m->tiles.run_count > 0;
     pc_buffer *to = in_file ? &w->rows : &w->memory;
-    const size_t before = in_file ? 0 : (size_t)m->points.rows * record, needed = before + (size_t)v->count * record + 1;
+    const size_t before = in_file ? 0 : (size_t)m->points.rows * record,
+                 needed = before + (size_t)v->count * record + 1;
     if (!pc_buffer_take(to, needed, true)) {
         return pc_fail_memory(m->context, needed, "the points of the map");
     }
@@ -93,15 +94,15 @@ static pcgpu_status map_rows(writing *w) {
     m->mapped_bytes = (size_t)(m->file.size - w->begin + before);
     void *memory = mmap(NULL, m->mapped_bytes, PROT_READ, MAP_PRIVATE, m->file.fd, (off_t)(w->begin - before));
     if (memory == MAP_FAILED) {
-        return pc_fail(m->context, PCGPU_ERROR_IO, "%s: the temporary file of the map cannot be mapped: %s", m->file.folder,
-                       strerror(errno));
+        return pc_fail(m->context, PCGPU_ERROR_IO, "%s: the temporary file of the map cannot be mapped: %s",
+                       m->file.folder, strerror(errno));
     }
     m->mapped = memory;
     m->points.data = (float *)((char *)memory + before);
     return PCGPU_OK;
 }
 
-/* ---- tiles -------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 typedef struct sorted_tile {
     int32_t at[3];

@@ -4,11 +4,12 @@
 
 #include "geometry.h"
 
-/* Pixels of 0.4 degree in azimuth; in elevation rows of equal height on the unit sphere, which are as high on the horizon. */
+/* Pixels of 0.4 degree in azimuth; in elevation rows of equal height on the unit sphere, which are as high on the
+ * horizon. */
 enum { PC_MAP_COLUMNS = 900, PC_MAP_ROWS = 287 };
 
-/* The azimuth from x to y, 0 to PC_MAP_COLUMNS; within 0.02. Not atan2, which differs between libraries: atan on [0, 1] of
- * Abramowitz and Stegun 4.4.49. */
+/* The azimuth from x to y, 0 to PC_MAP_COLUMNS; within 0.02. Not atan2, which differs between libraries: atan on [0, 1]
+ * of Abramowitz and Stegun 4.4.49. */
 PC_HD_ALWAYS float pc_map_column(float x, float y) {
     const float ax = fabsf(x), ay = fabsf(y), low = ax < ay ? ax : ay, high = (ax < ay ? ay : ax) + 1e-30f;
     const float r = low / high, s = r * r;

@@ -20,7 +20,7 @@ enum {
 #define AGREE        3.0f    /* voxels along the ray that a return which agrees is off at most */
 #define UNIT         16.0f   /* units of a voxel */
 
-/* ---- panoramas of a tile ------------------------------------------------------------------------------------------ */
+/* ---- panoramas of a tile ----------------------------------------------------------------------------------------- */
 
 /* Panoramas whose sensor is within reach of the tile. */
 static int64_t find_views(const pcgpu_map *m, const pc_map_tile *tile, int64_t *views) {
@@ -40,7 +40,7 @@ static int64_t find_views(const pcgpu_map *m, const pc_map_tile *tile, int64_t *
     return n;
 }
 
-/* ---- voxels in a panorama ----------------------------------------------------------------------------------------- */
+/* ---- voxels in a panorama ---------------------------------------------------------------------------------------- */
 
 typedef struct asking {
     const pc_map_voxels *v;
@@ -62,8 +62,9 @@ static void take_view(asking *a, const pc_map_panorama *p, const pc_map_tile *ti
     a->count++;
 }
 
-/* Where voxels are in a panorama; pixel -1: not to be asked. In units: the range behind which a return in the pixel, and those in
- * its neighbours, show that rays went through; and the ranges between which a return agrees. Its loop is vectorized. */
+/* Where voxels are in a panorama; pixel -1: not to be asked. In units: the range behind which a return in the pixel,
+ * and those in its neighbours, show that rays went through; and the ranges between which a return agrees. Its loop is
+ * vectorized. */
 typedef struct projected {
     int32_t pixel[CHUNK];
     float behind[CHUNK], beyond[CHUNK], front[CHUNK], agree[CHUNK];
@@ -108,7 +109,8 @@ static void ask(void *state, int64_t begin, int64_t end) {
             const float range = (float)(both >> 16), least = (float)(both & UINT16_MAX);
             if (both != 0) {
                 const bool through = range > at.behind[i] && least > at.beyond[i];
-                const bool agree = (range >= at.front[i] && range <= at.agree[i]) || (least >= at.front[i] && least <= at.agree[i]);
+                const bool agree =
+                    (range >= at.front[i] && range <= at.agree[i]) || (least >= at.front[i] && least <= at.agree[i]);
                 a->v->through[begin + i] += through;
                 a->v->agree[begin + i] += agree && !through;
             }
@@ -135,7 +137,7 @@ static pcgpu_status ask_all(pcgpu_map *m, const pc_map_tile *tile, uint32_t numb
     return status;
 }
 
-/* ---- the decision ------------------------------------------------------------------------------------------------- */
+/* ---- the decision ------------------------------------------------------------------------------------------------ */
 
 static void decide(pc_map_voxels *v) {
     for (int64_t i = 0; i < v->count; i++) {
@@ -143,7 +145,8 @@ static void decide(pc_map_voxels *v) {
     }
 }
 
-/* A voxel among voxels that moved has moved with them, if there is any evidence; one among voxels that did not has not. */
+/* A voxel among voxels that moved has moved with them, if there is any evidence; one among voxels that did not has
+ * not. */
 static void vote(void *state, int64_t begin, int64_t end) {
     pc_map_voxels *v = state;
     int64_t cursors[9], near[27];

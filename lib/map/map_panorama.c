@@ -12,7 +12,8 @@ static void fill(const pcgpu_cloud *scan, double unit, uint16_t *image) {
     const float per = (float)(1.0 / unit);
     for (int64_t i = 0; i < scan->rows; i++) {
         const float *p = scan->data + i * scan->columns;
-        const float x = ox + p[0], y = oy + p[1], z = oz + p[2], range = sqrtf((x * x + y * y) + z * z), units = range * per;
+        const float x = ox + p[0], y = oy + p[1], z = oz + p[2], range = sqrtf((x * x + y * y) + z * z),
+                    units = range * per;
         if (!(range > 0.0f && units - units == 0.0f)) {
             continue;
         }
@@ -37,8 +38,8 @@ static void find_rows(const uint16_t *image, pc_map_panorama *p) {
     p->rows = last >= 0 ? last - first + 1 : 0;
 }
 
-pcgpu_status pc_map_panorama_add(pcgpu_context *context, pc_map_panoramas *all, pc_map_file *file, const pcgpu_cloud *scan,
-                                 const double T[16], double unit) {
+pcgpu_status pc_map_panorama_add(pcgpu_context *context, pc_map_panoramas *all, pc_map_file *file,
+                                 const pcgpu_cloud *scan, const double T[16], double unit) {
     const size_t needed = ((size_t)all->count + 1) * sizeof *all->all;
     uint16_t *image = pc_buffer_take(&all->image, PIXELS * sizeof *image, false);
     pc_map_panorama *list = pc_buffer_take(&all->memory, needed, true);

@@ -1,14 +1,14 @@
 /* The voxels of a map in memory, in tiles, and tiles that go to the file.
  *
- * A voxel is a sum of whole numbers, so that it may be summed in parts: a tile that goes to the file is not read back when
- * the sensor returns, but begins empty, and its parts are added when the map is finished. */
+ * A voxel is a sum of whole numbers, so that it may be summed in parts: a tile that goes to the file is not read back
+ * when the sensor returns, but begins empty, and its parts are added when the map is finished. */
 #include "map.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- records ------------------------------------------------------------------------------------------------------ */
+/* ---- records ----------------------------------------------------------------------------------------------------- */
 
 static size_t slot_of(const pc_map_tile *tile, uint32_t key) {
     return (size_t)(pc_hash64(key) >> (64 - tile->slot_bits));
@@ -131,7 +131,7 @@ void pc_map_tile_empty(pc_map_tile *tile) {
     tile->count = tile->most = 0;
 }
 
-/* ---- tiles -------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static size_t tile_slot(const pc_map_tiles *t, const int32_t at[3]) {
     const uint64_t key = pc_hash64((uint64_t)(uint32_t)at[0] << 32 | (uint32_t)at[1]) ^ (uint32_t)at[2];
@@ -184,7 +184,7 @@ int32_t pc_map_tile_of(pc_map_tiles *t, const int32_t at[3]) {
     return (int32_t)t->count++;
 }
 
-/* ---- what goes to the file ---------------------------------------------------------------------------------------- */
+/* ---- what goes to the file --------------------------------------------------------------------------------------- */
 
 static pcgpu_status write_tile(pcgpu_context *context, pc_map_tiles *t, pc_map_file *file, pc_map_tile *tile) {
     const size_t bytes = ((size_t)t->run_count + 1) * sizeof *t->runs;
@@ -195,7 +195,8 @@ static pcgpu_status write_tile(pcgpu_context *context, pc_map_tiles *t, pc_map_f
     t->runs = runs;
     pc_map_run *run = &runs[t->run_count];
     *run = (pc_map_run){.records = tile->count, .next = tile->runs};
-    pcgpu_status status = pc_map_file_append(context, file, tile->records, (size_t)tile->count * sizeof *tile->records, &run->where);
+    pcgpu_status status =
+        pc_map_file_append(context, file, tile->records, (size_t)tile->count * sizeof *tile->records, &run->where);
     if (status == PCGPU_OK) {
         tile->runs = (int32_t)t->run_count++;
         t->bytes -= pc_map_tile_bytes(tile);

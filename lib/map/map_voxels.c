@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- records to voxels -------------------------------------------------------------------------------------------- */
+/* ---- records to voxels ------------------------------------------------------------------------------------------- */
 
 /* All records of a tile, in memory and in the file. */
 static pcgpu_status gather(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxels *v, int64_t *n) {
@@ -23,7 +23,8 @@ static pcgpu_status gather(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxels 
     *n = tile->count;
     for (int32_t r = tile->runs; r >= 0 && status == PCGPU_OK; r = m->tiles.runs[r].next) {
         const pc_map_run *run = &m->tiles.runs[r];
-        status = pc_map_file_read(m->context, &m->file, run->where, records + *n, (size_t)run->records * sizeof *records);
+        status =
+            pc_map_file_read(m->context, &m->file, run->where, records + *n, (size_t)run->records * sizeof *records);
         *n += run->records;
     }
     return status;
@@ -78,7 +79,7 @@ static int64_t merge(const pc_map_record *records, const uint64_t *order, int64_
     return count;
 }
 
-/* ---- normals ------------------------------------------------------------------------------------------------------ */
+/* ---- normals ----------------------------------------------------------------------------------------------------- */
 
 /* Moments of the points of voxel `b` relative to the middle of another one, (x, y, z) voxels before it; exact. */
 static void add_moments(const pc_map_voxel *b, int64_t x, int64_t y, int64_t z, int64_t sums[10]) {
@@ -120,7 +121,8 @@ static int64_t search(const pc_map_voxels *v, uint32_t key) {
 
 int pc_map_neighbours(const pc_map_voxels *v, int64_t i, int64_t cursors[9], int64_t near[27]) {
     const uint32_t key = v->voxels[i].key;
-    const int x = key & (PC_MAP_SIDE - 1), y = key >> PC_MAP_SIDE_BITS & (PC_MAP_SIDE - 1), z = (int)(key >> 2 * PC_MAP_SIDE_BITS);
+    const int x = key & (PC_MAP_SIDE - 1), y = key >> PC_MAP_SIDE_BITS & (PC_MAP_SIDE - 1),
+              z = (int)(key >> 2 * PC_MAP_SIDE_BITS);
     int count = 0;
     for (int row = 0; row < 9; row++) {
         const int dy = row % 3 - 1, dz = row / 3 - 1;
@@ -128,7 +130,8 @@ int pc_map_neighbours(const pc_map_voxels *v, int64_t i, int64_t cursors[9], int
             continue;
         }
         const uint32_t line = (uint32_t)(z + dz) << 2 * PC_MAP_SIDE_BITS | (uint32_t)(y + dy) << PC_MAP_SIDE_BITS;
-        const uint32_t low = line | (uint32_t)(x > 0 ? x - 1 : 0), high = line | (uint32_t)(x < PC_MAP_SIDE - 1 ? x + 1 : x);
+        const uint32_t low = line | (uint32_t)(x > 0 ? x - 1 : 0),
+                       high = line | (uint32_t)(x < PC_MAP_SIDE - 1 ? x + 1 : x);
         cursors[row] = cursors[row] < 0 ? search(v, low) : seek(v, cursors[row], low);
         for (int64_t k = cursors[row]; k < v->count && v->voxels[k].key <= high; k++) {
             near[count++] = k;
@@ -150,8 +153,9 @@ static void find_normal(const pc_map_voxels *v, int64_t i, int64_t cursors[9], f
         const pc_map_voxel *b = &v->voxels[near[k]];
         add_moments(b, away(b->key, key, 0), away(b->key, key, 1), away(b->key, key, 2), sums);
     }
-    const pc_icp_moments moments = {(double)sums[0], (double)sums[1], (double)sums[2], (double)sums[3], (double)sums[4],
-                                    (double)sums[5], (double)sums[6], (double)sums[7], (double)sums[8], (double)sums[9]};
+    const pc_icp_moments moments = {(double)sums[0], (double)sums[1], (double)sums[2], (double)sums[3],
+                                    (double)sums[4], (double)sums[5], (double)sums[6], (double)sums[7],
+                                    (double)sums[8], (double)sums[9]};
     pc_icp_plane(&moments, normal);
 }
 
@@ -178,11 +182,12 @@ static void find_normals(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* ---- a tile ------------------------------------------------------------------------------------------------------- */
+/* ---- a tile ------------------------------------------------------------------------------------------------------ */
 
 static bool take_columns(pc_map_voxels *v) {
     const size_t n = (size_t)v->count + 1;
-    float *columns = pc_buffer_take(&v->columns, n * (6 * sizeof *columns + 2 * sizeof *v->through + 2 * sizeof *v->moved), false);
+    float *columns =
+        pc_buffer_take(&v->columns, n * (6 * sizeof *columns + 2 * sizeof *v->through + 2 * sizeof *v->moved), false);
     if (!columns) {
         return false;
     }

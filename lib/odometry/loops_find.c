@@ -21,11 +21,12 @@
 #define LEAST_RADIANS   0.03
 #define RADIANS_A_METRE 0.0005
 #define TIGHT_VOXELS    12.0 /* a prediction that is off by no more is a start */
-#define CENTRED_VOXELS  48.0 /* a search looks around a prediction that is off by no more; else around no translation  \
+#define CENTRED_VOXELS                                                                                                 \
+    48.0                  /* a search looks around a prediction that is off by no more; else around no translation  \
                               */
-#define OVERLAP       1.2    /* place distances between sensors of places that see the same */
-#define APART         1.5    /* place distances between places that are searched: a search covers more */
-#define CYCLE_VOXELS  2.0    /* a cycle has to close within these */
+#define OVERLAP       1.2 /* place distances between sensors of places that see the same */
+#define APART         1.5 /* place distances between places that are searched: a search covers more */
+#define CYCLE_VOXELS  2.0 /* a cycle has to close within these */
 #define CYCLE_RADIANS 0.02
 
 enum { MOST_SEARCHED = 4 };

@@ -48,8 +48,8 @@ typedef struct pc_track {
     int lost;                                 /* frames without one since the last that has */
     double poses[PC_KEPT][16];                /* of the kept frames, by slot */
     int kept, oldest;                         /* how many, and the slot of the first of them */
-    double near; /* metres that a prediction may be off besides a tenth of the step; 0: any */
-    double clear_score;                       /* from which on a result counts wherever it is */
+    double near;        /* metres that a prediction may be off besides a tenth of the step; 0: any */
+    double clear_score; /* from which on a result counts wherever it is */
 } pc_track;
 
 /* A registration to try: of the present frame, from `start` in the world. */
@@ -76,7 +76,7 @@ struct pc_track_ops {
     bool (*joins)(const void *owner, const double T_world_frame[16], double fitness);
     /* The present frame has this pose and becomes the last one. *T becomes its pose in the owner's world. */
     pcgpu_status (*accept)(void *owner, const double T_world_frame[16], bool joins, double T[16]);
-    void (*keep)(void *owner, int slot);                 /* keeps the last frame in the slot */
+    void (*keep)(void *owner, int slot); /* keeps the last frame in the slot */
     bool known;    /* the world is known before the first frame, which is found in it like the others */
     bool anywhere; /* the first frame may be anywhere in it */
     /* Registers the present frame anywhere in a known world; *T as of `align`. */

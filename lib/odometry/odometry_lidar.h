@@ -16,8 +16,8 @@ typedef struct pc_odometry_scan {
     double offset[3];    /* of the points, from home */
     double T[16], time;  /* its pose in the world, both with their origins at home */
     /* With deskewing, of each point as it was read, relative to cloud_offset, which is from home: */
-    float *raw;   /* x[], y[], z[] */
-    float *phase; /* -0.5 to 0.5 of a sweep */
+    float *raw;    /* x[], y[], z[] */
+    float *phase;  /* -0.5 to 0.5 of a sweep */
     double spread; /* of the column of times, in its unit; 0: there is none */
     double cloud_offset[3];
     pc_buffer raw_memory;
@@ -51,12 +51,12 @@ typedef struct pc_sweep {
     double once[3], twice[3]; /* see pc_twist_of */
 } pc_sweep;
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud);
-/* *spread: from the first to the last value of the column of times, 0 without one. False: all points have the same time,
- * which is no sweep. */
+/* *spread: from the first to the last value of the column of times, 0 without one. False: all points have the same
+ * time, which is no sweep. */
 bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase,
                      double *spread);
-/* The part of the time from sweep to sweep, `period` seconds, in which a sweep takes its points: 1 where that is not known,
- * since no unit from seconds to nanoseconds fits the spread. */
+/* The part of the time from sweep to sweep, `period` seconds, in which a sweep takes its points: 1 where that is not
+ * known, since no unit from seconds to nanoseconds fits the spread. */
 double pc_sweep_covered(double spread, double period);
 /* Warns once when a sweep counts as whole because its times have no known unit, and its points are in a part of a turn;
  * since: seconds from the scan before. */
@@ -117,8 +117,8 @@ struct pcgpu_odometry {
     pcgpu_register_params given;  /* before that */
     double given_range;
     const pc_reference_kind *kind;
-    pc_odometry_map *map;      /* NULL: the world begins with the first scan */
-    pc_track_ops ops;          /* of the track */
+    pc_odometry_map *map;                        /* NULL: the world begins with the first scan */
+    pc_track_ops ops;                            /* of the track */
     const pc_backend *backend;                   /* NULL before the first scan */
     pcgpu_run run;                               /* as that of each scan begins */
     pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
@@ -135,13 +135,14 @@ struct pcgpu_odometry {
     bool begins_again;         /* the last scan failed after it had changed the deskewing of the first one */
     bool searching;            /* the present registrations are of a search, which deskews by `searched` */
     pc_twist searched;
-    pc_twist change;           /* of the motion, per sweep: of the last good scan to the one before it */
-    double shortest, elapsed, sweeps; /* seconds: least time between two good scans; all such times, and sweeps in them */
-    double fraction;           /* of the motion to the last good scan, in its sweep */
-    bool warned;               /* that the times of points have no known unit */
-    double map_anchor[3];      /* world coordinates of the middle of the local map's box */
-    double map_cells;          /* when it was last renewed */
-    pc_buffer rows[2];         /* points by rows, for the methods of ICP */
+    pc_twist change; /* of the motion, per sweep: of the last good scan to the one before it */
+    double shortest, elapsed,
+        sweeps;           /* seconds: least time between two good scans; all such times, and sweeps in them */
+    double fraction;      /* of the motion to the last good scan, in its sweep */
+    bool warned;          /* that the times of points have no known unit */
+    double map_anchor[3]; /* world coordinates of the middle of the local map's box */
+    double map_cells;     /* when it was last renewed */
+    pc_buffer rows[2];    /* points by rows, for the methods of ICP */
 };
 
 #endif

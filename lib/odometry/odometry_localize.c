@@ -17,7 +17,7 @@
 #define MOST_CELLS 16384.0
 
 /* A map is complete, unlike the scan before: in the wrong place of one, scores are up to 0.45. */
-#define MAP_SCORE      1.3
+#define MAP_SCORE 1.3
 /* A result of a search has to be so much better, since a wrong pose is worse than none. */
 #define ANYWHERE_SCORE 1.3
 #define CLEAR_SCORE    0.8
@@ -42,8 +42,8 @@ struct pc_odometry_map {
     int64_t anchor[3]; /* the middle of the box that belongs to the last pose, in widest cells */
     bool cut;
     int64_t middle[3]; /* that of the box that was cut last */
-    bool screening; /* the present registration is a short one, which shows whether the place is possible */
-    bool searches; /* scans that their motion does not find */
+    bool screening;    /* the present registration is a short one, which shows whether the place is possible */
+    bool searches;     /* scans that their motion does not find */
     pc_places *places;
 };
 
@@ -120,7 +120,8 @@ pcgpu_status pc_odometry_look_at_map(pc_register_work *w, double *share) {
         float *at = xyz + 3 * i;
         const double x = (double)at[0] + offset[0], y = (double)at[1] + offset[1], z = (double)at[2] + offset[2];
         for (int k = 0; k < 3; k++) {
-            at[k] = (float)(((inverse[4 * k] * x + inverse[4 * k + 1] * y) + inverse[4 * k + 2] * z) + inverse[4 * k + 3]);
+            at[k] =
+                (float)(((inverse[4 * k] * x + inverse[4 * k + 1] * y) + inverse[4 * k + 2] * z) + inverse[4 * k + 3]);
         }
     }
     const pcgpu_status status = xyz ? pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share)
@@ -237,9 +238,8 @@ static pcgpu_status search(void *owner, pcgpu_odometry_frame *f, double T[16]) {
     if (o->params.deskew != PCGPU_DESKEW_NONE) {
         status = pc_odometry_deskew(o, &o->searched, scan);
     }
-    int count = status == PCGPU_OK
-                    ? pc_places_search(o->context, o->map->places, &scan->points, scan->offset, places)
-                    : 0;
+    int count =
+        status == PCGPU_OK ? pc_places_search(o->context, o->map->places, &scan->points, scan->offset, places) : 0;
     if (count < 0) {
         status = pc_fail_memory(o->context, 1 << 20, "the search in the map");
     }
@@ -283,8 +283,7 @@ static pcgpu_status lay_world(pcgpu_odometry *o, const pc_point_set *points, pc_
 /* Makes the cells of all points, and keeps them. */
 static pcgpu_status make_cells(pcgpu_odometry *o, pc_odometry_scan *scan) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
-    pc_register_work w = {.params = &o->params.registration,
-                          .levels = pc_register_levels(&o->params.registration)};
+    pc_register_work w = {.params = &o->params.registration, .levels = pc_register_levels(&o->params.registration)};
     pc_ndt_work c = {.w = &w, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
     pc_ndt_merge m = {.forget = true, .renew = true, .most = INT64_MAX >> 2 * PC_NDT_MAX_LEVELS};
     pc_ndt_measure unused = {0};

@@ -1,5 +1,5 @@
-/* Odometry: a map as it is searched for the place of a scan (odometry_places_search.c): a picture from above, and some of
- * its points. */
+/* Odometry: a map as it is searched for the place of a scan (odometry_places_search.c): a picture from above, and some
+ * of its points. */
 #include "odometry_places.h"
 
 #include <stdlib.h>
@@ -39,9 +39,8 @@ void pc_columns_fill(pc_column *columns, const double origin[2], double cell, in
 /* ---- the map ----------------------------------------------------------------------------------------------------- */
 
 static void draw(pc_places *p, const pc_column *columns) {
-    static const uint8_t stamp[3][3] = {{PC_CORNER, PC_BESIDE, PC_CORNER},
-                                        {PC_BESIDE, PC_TALL, PC_BESIDE},
-                                        {PC_CORNER, PC_BESIDE, PC_CORNER}};
+    static const uint8_t stamp[3][3] = {
+        {PC_CORNER, PC_BESIDE, PC_CORNER}, {PC_BESIDE, PC_TALL, PC_BESIDE}, {PC_CORNER, PC_BESIDE, PC_CORNER}};
     const size_t width = (size_t)p->width, count = width * (size_t)p->height;
     for (size_t i = 0; i < count; i++) {
         p->low[i] = columns[i].low;
@@ -62,7 +61,8 @@ static void lay(pc_places *p, const pc_point_set *points, double cell) {
     do {
         p->cell *= 2.0;
         for (int k = 0; k < 2; k++) {
-            const double low = floor((double)points->box[k][0] / p->cell), high = floor((double)points->box[k][1] / p->cell);
+            const double low = floor((double)points->box[k][0] / p->cell),
+                         high = floor((double)points->box[k][1] / p->cell);
             cells[k] = high - low + 1.0 + 2.0 * PC_PLACES_MARGIN;
             p->origin[k] = (low - PC_PLACES_MARGIN) * p->cell;
         }

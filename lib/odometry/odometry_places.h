@@ -8,7 +8,7 @@
 enum { PC_PLACES = 12 }; /* that a search returns at most */
 
 typedef struct pc_place {
-    double T[16];  /* of the scan, in the coordinates of the map's points */
+    double T[16]; /* of the scan, in the coordinates of the map's points */
     int32_t score;
     int turn, x, y; /* about z, in steps of the search; cells of the map */
 } pc_place;
@@ -31,8 +31,8 @@ int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_p
 
 /* ---- the map, for the search ------------------------------------------------------------------------------------- */
 
-/* Cells from the sensor to the farthest column of a scan that counts, cells of a tile whose scores are made together, and
- * of the margin around the map, so that no column of a scan leaves the pictures. */
+/* Cells from the sensor to the farthest column of a scan that counts, cells of a tile whose scores are made together,
+ * and of the margin around the map, so that no column of a scan leaves the pictures. */
 enum { PC_PLACES_REACH = 40, PC_PLACES_WIDE = 32, PC_PLACES_MARGIN = PC_PLACES_REACH + PC_PLACES_WIDE };
 
 /* What a tall column of a scan is worth on a cell of the map. */
@@ -44,11 +44,11 @@ typedef struct pc_column {
 } pc_column;
 
 struct pc_places {
-    double cell;         /* metres */
-    double origin[2];    /* of the first cell of the pictures */
+    double cell;           /* metres */
+    double origin[2];      /* of the first cell of the pictures */
     int32_t width, height; /* of the pictures, margins included */
-    uint8_t *tall, *flat; /* what such columns of a scan are worth on each cell */
-    float *low;          /* of each cell; INFINITY where there is no point */
+    uint8_t *tall, *flat;  /* what such columns of a scan are worth on each cell */
+    float *low;            /* of each cell; INFINITY where there is no point */
     /* Some points of the map, by tiles of SAMPLE_CELLS cells a side: */
     int32_t tiles[2];
     int64_t *first; /* of each tile, and after the last */

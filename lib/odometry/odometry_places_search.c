@@ -1,14 +1,14 @@
 /* Odometry: the places of a map where a scan may have been taken, without a guess.
  *
  * As in the search for the start of a registration (register_search.c), map and scan are seen from above, in square
- * columns; a column is tall when its points differ in height by half a cell or more. The scan's columns are turned about
- * the vertical by all multiples of 2 degrees, and for each turn the sensor is put into each cell of the map. A tall
- * column of the scan counts most on a tall one of the map or beside it, less where the map was not seen, and nothing on
- * flat ground; a flat one counts unless it is on a tall one. All scores of a turn are sums of bytes of two pictures of
- * the map, at offsets that are the same for all cells: rows of cells are added at once. Scores are integers and each turn
- * is its own, so that neither threads nor back ends change anything. The scores take 20 ms for a map of 1 km of streets
- * on one core. Related: Olson 2009 (correlative scan matching), Hess et al. 2016 (the same in large maps, by branch and
- * bound). */
+ * columns; a column is tall when its points differ in height by half a cell or more. The scan's columns are turned
+ * about the vertical by all multiples of 2 degrees, and for each turn the sensor is put into each cell of the map. A
+ * tall column of the scan counts most on a tall one of the map or beside it, less where the map was not seen, and
+ * nothing on flat ground; a flat one counts unless it is on a tall one. All scores of a turn are sums of bytes of two
+ * pictures of the map, at offsets that are the same for all cells: rows of cells are added at once. Scores are integers
+ * and each turn is its own, so that neither threads nor back ends change anything. The scores take 20 ms for a map of 1
+ * km of streets on one core. Related: Olson 2009 (correlative scan matching), Hess et al. 2016 (the same in large maps,
+ * by branch and bound). */
 #include "odometry_places.h"
 #include "register.h"
 #include "simd.h"
@@ -19,8 +19,9 @@
 enum {
     TURNS = PC_SEARCH_TURNS,
     REACH = PC_PLACES_REACH,
-    WINDOW = 2 * REACH,             /* of the columns of a scan */
-    WIDE = PC_PLACES_WIDE, DEEP = 16, /* cells of a tile */
+    WINDOW = 2 * REACH, /* of the columns of a scan */
+    WIDE = PC_PLACES_WIDE,
+    DEEP = 16, /* cells of a tile */
     MOST_TALL = 512,
     MOST_FLAT = 256,
     FEWEST_TALL = 8,
@@ -201,8 +202,8 @@ static void score_turn(void *state, int turn) {
         s->peaks[turn][i] = (peak){.score = -1};
     }
     pc_search_rotation(turn, R);
-    turn_columns((const float (*)[2])s->scan.tall, s->scan.tall_count, R, map->width, tall);
-    turn_columns((const float (*)[2])s->scan.flat, s->scan.flat_count, R, map->width, flat);
+    turn_columns((const float(*)[2])s->scan.tall, s->scan.tall_count, R, map->width, tall);
+    turn_columns((const float(*)[2])s->scan.flat, s->scan.flat_count, R, map->width, flat);
     for (int y = REACH; y + REACH + DEEP <= map->height; y += DEEP) {
         for (int x = REACH; x + REACH + WIDE <= map->width; x += WIDE) {
             score_tile(s, turn, tall, flat, x, y, s->peaks[turn]);
@@ -225,11 +226,12 @@ static double height_of(const place_search *s, const peak *p, const double R[9])
     const pc_places *map = s->map;
     int32_t bins[HEIGHT_BINS] = {0}, offsets[MOST_FLAT], found = 0, below = 0;
     const double ground = pc_places_ground_at(map, p->x, p->y);
-    turn_columns((const float (*)[2])s->scan.flat, s->scan.flat_count, R, map->width, offsets);
+    turn_columns((const float(*)[2])s->scan.flat, s->scan.flat_count, R, map->width, offsets);
     for (int k = 0; k < s->scan.flat_count; k++) {
         const float low = map->low[(ptrdiff_t)p->y * map->width + p->x + offsets[k]];
         if (low < INFINITY) { /* heights of maps may be far from 0, those over the ground are not */
-            const double bin = floor(8.0 * (((double)low - ground) - (double)s->scan.low[k]) / map->cell) + HEIGHT_BINS / 2;
+            const double bin =
+                floor(8.0 * (((double)low - ground) - (double)s->scan.low[k]) / map->cell) + HEIGHT_BINS / 2;
             bins[bin < 0.0 ? 0 : bin > HEIGHT_BINS - 1.0 ? HEIGHT_BINS - 1 : (int)bin]++;
             found++;
         }

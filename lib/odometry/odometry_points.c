@@ -48,8 +48,8 @@ static pcgpu_status deskew(pcgpu_context *context, const pcgpu_odometry_params *
 }
 
 /* Leaves out the returns of the carrier, which are where the scan before has returns, too. */
-static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *before,
-                                      pc_scan *scan, pcgpu_run *run) {
+static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_register_params *params,
+                                      const pcgpu_cloud *before, pc_scan *scan, pcgpu_run *run) {
     pc_scan other = {.cloud = scan->cloud};
     pcgpu_run unused = {0};
     pc_carrier carrier;

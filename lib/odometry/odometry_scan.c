@@ -146,13 +146,15 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     scan->points.n = points.n;
     pc_points_free(&points);
     return timed ? PCGPU_OK
-                 : pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                           "column %d ('%s') has one time for all points, as float32; give --time-column, times since the start of "
-                           "the sweep, or another --deskew", column, cloud->names[column]);
+                 : pc_fail(
+                       context, PCGPU_ERROR_ARGUMENT,
+                       "column %d ('%s') has one time for all points, as float32; give --time-column, times since the "
+                       "start of the sweep, or another --deskew",
+                       column, cloud->names[column]);
 }
 
-/* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on. On a
- * bare road wrong ones have up to 1.8 times. */
+/* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on.
+ * On a bare road wrong ones have up to 1.8 times. */
 #define CLEAR_SCORE 2.0
 
 /* The voxel size for all scans, from the first one that gets a pose. */
@@ -195,8 +197,7 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
     if (p->deskew != PCGPU_DESKEW_NONE) {
         status = take_timed(o, taken.cloud, scan, run);
     } else {
-        pc_ndt_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points,
-                             run);
+        pc_ndt_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points, run);
         pc_ndt_settle(&scan->points, scan->offset);
     }
     pc_scan_release(&taken);

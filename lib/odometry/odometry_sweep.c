@@ -63,10 +63,11 @@ static double turn_covered(const pc_points *points) {
 
 void pc_sweep_check_unit(pcgpu_odometry *o, const pc_points *points, double spread, double since) {
     if (!o->warned && since > 0.0 && covered_in_units(spread, since) == 0.0 && turn_covered(points) < LEAST_TURN) {
-        pc_log(o->context, PCGPU_LOG_WARNING,
-               "the points cover %.0f degrees, and their times have no known unit: deskewing takes them as a whole sweep of %g s; "
-               "give times in seconds, milliseconds, microseconds or nanoseconds",
-               360.0 * turn_covered(points), since);
+        pc_log(
+            o->context, PCGPU_LOG_WARNING,
+            "the points cover %.0f degrees, and their times have no known unit: deskewing takes them as a whole sweep "
+            "of %g s; give times in seconds, milliseconds, microseconds or nanoseconds",
+            360.0 * turn_covered(points), since);
         o->warned = true;
     }
 }
@@ -93,8 +94,10 @@ pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params 
     const int column = pc_time_column(cloud, p->time_column);
     return p->deskew != PCGPU_DESKEW_TIME || (column >= 3 && column < cloud->columns)
                ? PCGPU_OK
-               : pc_fail(context, PCGPU_ERROR_ARGUMENT, "no column %d for the times of points; the cloud has %d columns, counted "
-                         "from 0, after x y z", column, cloud->columns);
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "no column %d for the times of points; the cloud has %d columns, counted "
+                         "from 0, after x y z",
+                         column, cloud->columns);
 }
 
 bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase,

@@ -234,9 +234,11 @@ static pcgpu_status find_first_motion(const pc_track *t, const pc_track_ops *ops
     f->registration = best;
     if (best.converged && best.free_space > FIRST_FREE) {
         f->registration.converged = false;
-        snprintf(f->registration.reason, sizeof best.reason,
-                 "no motion is known yet, and the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
-                 100.0 * best.free_space);
+        snprintf(
+            f->registration.reason, sizeof best.reason,
+            "no motion is known yet, and the scans contradict each other: %.1f %% of the points lie in the free space "
+            "of the other scan",
+            100.0 * best.free_space);
     }
     return status;
 }

@@ -14,8 +14,8 @@ static const double lengths[PCGPU_SEGMENTS] = {100, 200, 300, 400, 500, 600, 700
 typedef struct common_poses {
     int64_t n, both;
     const double **estimate, **truth; /* NULL: the estimate has none */
-    double *times; /* NULL without */
-    double *path;   /* metres along the true path */
+    double *times;                    /* NULL without */
+    double *path;                     /* metres along the true path */
 } common_poses;
 
 static bool is_there(const double T[16]) {
@@ -56,7 +56,8 @@ static pcgpu_status find_common(pcgpu_context *context, const double *estimate, 
     }
     *missing = c->n - c->both;
     if (c->both < 2) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses in common; at least 2 are needed", (long long)c->both);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses in common; at least 2 are needed",
+                       (long long)c->both);
     }
     return PCGPU_OK;
 }
@@ -182,8 +183,8 @@ static int64_t relative(const common_poses *c, bool second, double *metres, doub
     return count;
 }
 
-/* Means over pieces of one length that begin at every tenth true pose, at every one for the short lengths; without those that
- * begin or end at a missing one. */
+/* Means over pieces of one length that begin at every tenth true pose, at every one for the short lengths; without
+ * those that begin or end at a missing one. */
 static void measure_segments(const common_poses *c, int which, pcgpu_segment_error *s, double sums[2]) {
     const double length = lengths[which];
     const int64_t step = which < LONG_SEGMENTS ? SEGMENT_STEP : 1;

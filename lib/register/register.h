@@ -58,13 +58,13 @@ struct pc_register_work {
     double spacing, max_correspondence; /* of the level, metres */
     pc_pose pose, start;                /* the estimate and the initial one, offsets not counted */
     int levels;                         /* in effect */
-    bool near;                   /* method ndt at the finest level alone, and a result near the start is likely */
-    bool in_sequence;            /* other scans say how the sensor moves, where these two leave it uncertain */
-    bool normals;                /* the level's target has normals */
-    bool converged;              /* the level's iterations */
-    bool stopped;                /* result->reason says why; no further level can help */
-    pc_seen seen[2];             /* source and target as their sensors saw them; no points where that is not known */
-    pc_view *views[2];           /* of clouds whose owner keeps none */
+    bool near;         /* method ndt at the finest level alone, and a result near the start is likely */
+    bool in_sequence;  /* other scans say how the sensor moves, where these two leave it uncertain */
+    bool normals;      /* the level's target has normals */
+    bool converged;    /* the level's iterations */
+    bool stopped;      /* result->reason says why; no further level can help */
+    pc_seen seen[2];   /* source and target as their sensors saw them; no points where that is not known */
+    pc_view *views[2]; /* of clouds whose owner keeps none */
     /* In place of comparing both: what the result says of free space, when the target is not a scan. NULL else. */
     pcgpu_status (*look)(pc_register_work *w, double *share);
     void *look_state;
@@ -201,8 +201,8 @@ typedef struct pc_scan {
 } pc_scan;
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
                           pc_scan *scan, pcgpu_run *run);
-/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are more of the scan than a
- * vehicle returns. */
+/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are more of the scan than
+ * a vehicle returns. */
 pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
 /* Both scans of a pair without the returns of the carrier. Release both in any case. */
@@ -219,7 +219,8 @@ void pc_view_drop(pc_view **view);
 /* The share of the points of source and target that lie in the free space of the other one, of those that its sensor
  * could see; -1 where that is not known. Makes views that are not there. T: T_target_source. Errors: MEMORY. */
 pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], double voxel, double *share);
-/* The same for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its sensor could see. */
+/* The same for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its sensor could
+ * see. */
 enum { PC_VIEW_ASKED = 1 << 11 };
 pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel, double *share);
 /* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
@@ -250,8 +251,8 @@ pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register
 /* The weights of a score: 1/4 at 0.4 of the level's spacing. */
 pc_register_weights pc_register_score_weights(const pc_register_work *w);
 
-/* Registers by method ndt (ndt.c): sets the pose and the result except transform and convergence check, source and target points,
- * center and radii of gyration. */
+/* Registers by method ndt (ndt.c): sets the pose and the result except transform and convergence check, source and
+ * target points, center and radii of gyration. */
 pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* The pose to start from, and the transform of the result, for the offsets of the clouds. */

@@ -1,6 +1,6 @@
-/* What carries the sensor. A scanner on a car or a robot sees its roof, mirrors or frame at the same place in every scan,
- * which pulls each registration towards "no motion". Returns near the sensor that another scan has at the same place, in
- * the coordinates of the sensor, are those of the carrier or of ground next to it, and are left out.
+/* What carries the sensor. A scanner on a car or a robot sees its roof, mirrors or frame at the same place in every
+ * scan, which pulls each registration towards "no motion". Returns near the sensor that another scan has at the same
+ * place, in the coordinates of the sensor, are those of the carrier or of ground next to it, and are left out.
  *
  * Near is a small part of the distance that the scan reaches, or within the length of half a car where that is not most
  * of it. Scans with few returns there have no carrier. */

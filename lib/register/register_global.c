@@ -1,11 +1,12 @@
 /* Registration without a guess, of objects in any rotation: where to start.
  *
  * Unlike the search of register_search.c, which is for scans with z up, this one knows no vertical. The rotations of a
- * super-Fibonacci spiral (Alexa 2022), 4096 that lie evenly and at most some 12 degrees from any other, turn the source about its
- * centroid, which is laid on that of the target. A rotation is scored by the truncated distances of points of the source in a
- * grid of distances to the target (chamfer matching, Borgefors 1988): near ones count by their square. The best rotations climb
- * from there, by ever smaller rotations and translations, so that the centroids of two views of an object may differ. What lies
- * on the highest places, apart from each other, are starts of the registration proper: register_starts.c.
+ * super-Fibonacci spiral (Alexa 2022), 4096 that lie evenly and at most some 12 degrees from any other, turn the source
+ * about its centroid, which is laid on that of the target. A rotation is scored by the truncated distances of points of
+ * the source in a grid of distances to the target (chamfer matching, Borgefors 1988): near ones count by their square.
+ * The best rotations climb from there, by ever smaller rotations and translations, so that the centroids of two views
+ * of an object may differ. What lies on the highest places, apart from each other, are starts of the registration
+ * proper: register_starts.c.
  *
  * Scores are integers and every rotation is its own, so that neither threads nor back ends change anything. */
 #include "register.h"
@@ -16,23 +17,23 @@
 
 enum {
     ROTATIONS = 4096,
-    CLIMBERS = 96,        /* rotations that climb */
-    SIDE = 64,            /* cells of an edge of the grid */
-    MARGIN = 7,           /* of them around the target */
-    NEAR_UNITS = 18,      /* distances are thirds of a cell: those of 6 cells and more do not count */
-    MOST_POINTS = 1024,   /* of the source */
-    ROUNDS = 12,          /* of a climb at one length of its steps, at most */
-    LENGTHS = 5,          /* each half as long */
+    CLIMBERS = 96,      /* rotations that climb */
+    SIDE = 64,          /* cells of an edge of the grid */
+    MARGIN = 7,         /* of them around the target */
+    NEAR_UNITS = 18,    /* distances are thirds of a cell: those of 6 cells and more do not count */
+    MOST_POINTS = 1024, /* of the source */
+    ROUNDS = 12,        /* of a climb at one length of its steps, at most */
+    LENGTHS = 5,        /* each half as long */
     FEWEST_POINTS = 20,
 };
 
-#define TURN_STEP   0.16 /* radians, the first */
-#define MOVE_STEP   2.0  /* cells */
-#define WIDEST      3.0  /* rms distances from the centroid: farther points are outliers */
-#define APART_DOT   0.97 /* of quaternions, 28 degrees: nearer ones are the same start */
+#define TURN_STEP 0.16 /* radians, the first */
+#define MOVE_STEP 2.0  /* cells */
+#define WIDEST    3.0  /* rms distances from the centroid: farther points are outliers */
+#define APART_DOT 0.97 /* of quaternions, 28 degrees: nearer ones are the same start */
 
-/* The steps of the spiral as points of the unit circle, cos and sin: 2 pi / sqrt(2) and 2 pi / 1.533751168755204, and their
- * halves. */
+/* The steps of the spiral as points of the unit circle, cos and sin: 2 pi / sqrt(2) and 2 pi / 1.533751168755204, and
+ * their halves. */
 static const double STEP_PHI[2] = {-0.26625534204141565, -0.9639025328498773};
 static const double HALF_PHI[2] = {-0.6056998670788134, 0.7956932015674809};
 static const double STEP_PSI[2] = {-0.5775919727874612, -0.816325617000648};
@@ -51,10 +52,10 @@ typedef struct cloud_cells {
 } cloud_cells;
 
 typedef struct global {
-    double cell;                /* metres */
-    cloud_cells clouds[2];      /* source, target */
-    uint16_t *values;           /* SIDE cubed: of the target */
-    double (*source)[3];        /* points about the centroid, cells */
+    double cell;           /* metres */
+    cloud_cells clouds[2]; /* source, target */
+    uint16_t *values;      /* SIDE cubed: of the target */
+    double (*source)[3];   /* points about the centroid, cells */
     int source_count;
     place places[ROTATIONS];
 } global;
@@ -121,8 +122,8 @@ static void lower(uint16_t *d, const uint16_t *from, ptrdiff_t step, unsigned co
     *d = (uint16_t)(v < *d ? v : *d);
 }
 
-/* Distances to the nearest occupied cell in thirds of a cell (3-4-5 chamfer), then the squares of what they are nearer than
- * NEAR_UNITS. */
+/* Distances to the nearest occupied cell in thirds of a cell (3-4-5 chamfer), then the squares of what they are nearer
+ * than NEAR_UNITS. */
 static void measure_distances(const unsigned char *seen, uint16_t *values) {
     enum { CELLS = SIDE * SIDE * SIDE };
     for (int i = 0; i < CELLS; i++) {
@@ -293,7 +294,8 @@ static int choose(global *g, const double offsets[2][3], pc_start starts[PC_STAR
     return count;
 }
 
-static int find(pcgpu_context *context, global *g, unsigned char *seen, const double offsets[2][3], pc_start starts[PC_STARTS]) {
+static int find(pcgpu_context *context, global *g, unsigned char *seen, const double offsets[2][3],
+                pc_start starts[PC_STARTS]) {
     double rms[2];
     for (int i = 0; i < 2; i++) {
         mean_of(g->clouds[i].points, g->clouds[i].center, &rms[i]);

@@ -6,8 +6,8 @@
  * directions, and enough of these cells are thin: the noise of the sensor is small against them. Powers of two, so that
  * scans of one sensor have one edge.
  *
- * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are counted in one pass
- * over the points, by threads in parts that depend on the number of points alone. */
+ * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are counted in one
+ * pass over the points, by threads in parts that depend on the number of points alone. */
 #include "register.h"
 #include "simd.h"
 
@@ -15,27 +15,27 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 255,     /* points that the extent of a cloud is estimated from */
-    SEEDS = 240,       /* points whose cells are counted */
-    STEPS = 2,         /* levels of cells that one pass counts, each half as wide */
+    SAMPLES = 255, /* points that the extent of a cloud is estimated from */
+    SEEDS = 240,   /* points whose cells are counted */
+    STEPS = 2,     /* levels of cells that one pass counts, each half as wide */
     FINE = 1 << (STEPS - 1),
     CELLS = FINE * FINE * FINE,
-    PART = 1 << 14,    /* points of a part, at least */
+    PART = 1 << 14, /* points of a part, at least */
     MOST_PARTS = 64,
     COLUMNS = 1 << 13, /* of the table of boxes: 32 x 32 x 8, which repeat in space */
     FEWEST = 4,        /* points of a cell that counts, as PC_NDT_MIN_POINTS */
 };
 
-#define MOST        0.675
-#define THIN        0.33   /* of the seeds in such cells, at least: their cells are thin */
-#define THICKNESS   0.00105 /* variance across a surface against the squared edge: 3.2 % of it */
-#define EXTENT      0.003 /* of the second direction: variance against the squared edge, as PC_NDT_PLANE_EXTENT */
-#define BOXES       32.0  /* boxes of the first pass to the extent, at least */
-#define WIDE_CELL   0.111 /* of the extent: so wide at least are the cells of the first level, for their reach */
-#define FINEST      1e-6   /* of the extent: no cell is narrower */
-#define FARTHEST    100.0f /* extents from the middle to a seed */
-#define WIDEST      0.5   /* of the extent: no cell is wider */
-#define OFF_ROUND   0.381966f
+#define MOST      0.675
+#define THIN      0.33    /* of the seeds in such cells, at least: their cells are thin */
+#define THICKNESS 0.00105 /* variance across a surface against the squared edge: 3.2 % of it */
+#define EXTENT    0.003   /* of the second direction: variance against the squared edge, as PC_NDT_PLANE_EXTENT */
+#define BOXES     32.0    /* boxes of the first pass to the extent, at least */
+#define WIDE_CELL 0.111   /* of the extent: so wide at least are the cells of the first level, for their reach */
+#define FINEST    1e-6    /* of the extent: no cell is narrower */
+#define FARTHEST  100.0f  /* extents from the middle to a seed */
+#define WIDEST    0.5     /* of the extent: no cell is wider */
+#define OFF_ROUND 0.381966f
 
 /* Sums over the points of a cell, in edges of a box. */
 typedef struct moments {
@@ -59,7 +59,7 @@ typedef struct scale {
     float middle[3], extent;
     int64_t seeds[SEEDS];
     int seed_count;
-    float edge, per_edge; /* of a box */
+    float edge, per_edge;   /* of a box */
     int16_t first[COLUMNS]; /* a box, or -1 */
     int seed_box[SEEDS];
     int box_count;
@@ -270,9 +270,9 @@ static void count_cells(scale *s, double edge) {
 
 /* ---- what the cells say ------------------------------------------------------------------------------------------ */
 
-/* What the points of a cell, `wide` edges of a box, are: 0, or 1 when they spread over two directions, or 2 when they are
- * thin in the third, too. Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors / trace;
- * three points have a plane of their own, so that a is n / (n - 3) times as large as it looks. */
+/* What the points of a cell, `wide` edges of a box, are: 0, or 1 when they spread over two directions, or 2 when they
+ * are thin in the third, too. Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors /
+ * trace; three points have a plane of their own, so that a is n / (n - 3) times as large as it looks. */
 static int shape_of(const moments *m, float wide) {
     if (m->n < FEWEST) {
         return 0;
@@ -282,7 +282,9 @@ static int shape_of(const moments *m, float wide) {
     const float xy = m->xy * per - x * y, xz = m->xz * per - x * z, yz = m->yz * per - y * z;
     const float minors = ((xx * yy - xy * xy) + (xx * zz - xz * xz)) + (yy * zz - yz * yz);
     const float det = (xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz)) + xz * (xy * yz - yy * xz);
-    return minors >= (float)EXTENT * w2 * ((xx + yy) + zz) ? 1 + (m->n * det <= (float)THICKNESS * w2 * (m->n - 3.0f) * minors) : 0;
+    return minors >= (float)EXTENT * w2 * ((xx + yy) + zz)
+               ? 1 + (m->n * det <= (float)THICKNESS * w2 * (m->n - 3.0f) * minors)
+               : 0;
 }
 
 /* Whether enough of the seeds lie in cells that spread, and enough of these in cells that are thin, where a box has

@@ -89,7 +89,8 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
     for (int64_t i = 0; i < scan->rows && nearest > 0.0; i++) {
         const float *p = scan->data + (size_t)i * (size_t)scan->columns;
         if (squared_range(scan->offset, p) < nearest) {
-            at_origin += params->drop_origin && pc_at_origin(scan, p); /* no return, which is no point that is too near */
+            at_origin +=
+                params->drop_origin && pc_at_origin(scan, p); /* no return, which is no point that is too near */
             append(scan, begin, i, out);
             begin = i + 1;
         }
@@ -168,7 +169,8 @@ pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier
     if (!memory) {
         return pc_fail_memory(context, bytes, "the points of the scan");
     }
-    leaving l = {.carrier = carrier, .from = scan->cloud, .before = memory, .keep = (bool *)((int64_t *)memory + chunks)};
+    leaving l = {
+        .carrier = carrier, .from = scan->cloud, .before = memory, .keep = (bool *)((int64_t *)memory + chunks)};
     const double least = (1.0 - MOST_CARRIER) * (double)rows;
     int64_t kept = find_kept(context, &l, 1);
     if ((double)kept < least) {

@@ -57,7 +57,7 @@ typedef struct search {
     uint8_t *blurred; /* SIDE squared: 3 at a column, 2 beside, 1 at its corners */
     int32_t *listed;  /* the source's columns that count */
     int listed_count;
-    int most_turn;     /* in both directions */
+    int most_turn;             /* in both directions */
     start best[TURNS * PEAKS]; /* of each turn; then the starts in front */
     int count;                 /* of the starts */
 } search;
@@ -167,8 +167,8 @@ static int between(int a, int b) {
     return turns < TURNS - turns ? turns : TURNS - turns;
 }
 
-/* The highest of the scores that is no nearer than APART_CELLS to one of the `count` peaks before it; the first of equal
- * ones. */
+/* The highest of the scores that is no nearer than APART_CELLS to one of the `count` peaks before it; the first of
+ * equal ones. */
 static start find_peak(uint16_t scores[SPAN][SPAN], int turn, const start *peaks, int count) {
     start best = {.score = -1, .turn = turn};
     for (int at = 0; at < SPAN * SPAN; at++) {
@@ -228,9 +228,9 @@ static int choose_starts(start *starts) {
     for (int i = 0; i < TURNS * PEAKS && kept < PC_STARTS && starts[i].score >= 0; i++) {
         bool near = false;
         for (int k = 0; k < kept; k++) {
-            near = near || (between(starts[i].turn, starts[k].turn) < APART &&
-                            abs(starts[i].dx - starts[k].dx) < APART_CELLS &&
-                            abs(starts[i].dy - starts[k].dy) < APART_CELLS);
+            near = near ||
+                   (between(starts[i].turn, starts[k].turn) < APART && abs(starts[i].dx - starts[k].dx) < APART_CELLS &&
+                    abs(starts[i].dy - starts[k].dy) < APART_CELLS);
         }
         if (!near) {
             starts[kept++] = starts[i];
@@ -344,9 +344,8 @@ static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_o
         status = pc_points_select(context, target, drop_origin, &points[1], &ignored);
     }
     if (status == PCGPU_OK && points[0].n > 0 && points[1].n > 0) {
-        const bool sensors =
-            choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
-                          (picture *[2]){&s->source, &s->target});
+        const bool sensors = choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
+                                               (picture *[2]){&s->source, &s->target});
         if (sensors || s->most_turn == TURNS / 2) { /* else the given start says more than the centroids */
             fill(&s->source, &points[0], source->offset);
             fill(&s->target, &points[1], target->offset);

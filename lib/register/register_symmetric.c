@@ -109,7 +109,8 @@ void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registratio
         const size_t size = sizeof there->reason;
         there->converged = false;
         if (back->converged) {
-            snprintf(why, size, "forward and backward registration disagree by %.3g m and %.3g degrees; give a better init",
+            snprintf(why, size,
+                     "forward and backward registration disagree by %.3g m and %.3g degrees; give a better init",
                      there->apart[0], there->apart[1] * DEGREE);
         } else {
             snprintf(why, size, "source and target exchanged: %.*s", (int)sizeof back->reason - 30, back->reason);

@@ -11,8 +11,9 @@
 #define LEAST_SURFACES 0.02
 /* PC_MOST_FREE near a pose that the motion predicts: other cars leave up to 0.07 on a road. */
 #define MOST_FREE_NEAR 0.2
-/* One sigma of the translation by the residuals, of a voxel, for ndt. Of 2112 right answers of bench_verdict (seeds 1 and 2) 10 are
- * above, of 48 wrong ones that had the score 21: sparse scans of a road, whose information is little. Real drives have up to 0.008. */
+/* One sigma of the translation by the residuals, of a voxel, for ndt. Of 2112 right answers of bench_verdict (seeds 1
+ * and 2) 10 are above, of 48 wrong ones that had the score 21: sparse scans of a road, whose information is little.
+ * Real drives have up to 0.008. */
 #define MOST_UNCERTAIN 0.02
 
 /* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.
@@ -45,8 +46,8 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
 
 /* The score: fitness times the mean robust weight of the matches to the power of 1.5, which says how well the surfaces
  * lie on each other, whatever the maximum correspondence distance. Grounds match anywhere, so that fitness alone would
- * accept two places of one city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a street and its mirror
- * image up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
+ * accept two places of one city. Right answers have 0.43 (halves of a scan by rings) to 0.86, wrong ones up to 0.2, a
+ * street and its mirror image up to 0.31; with the weight itself the two nearest would be 0.53 and 0.37. */
 static pcgpu_status measure_score(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     double sums[PC_ICP_SUMS], information[36];
@@ -103,8 +104,8 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
         return PCGPU_OK;
     }
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
-    pcgpu_status status = w->look ? w->look(w, &r->free_space)
-                                  : pc_view_compare(w->context, w->seen, T, r->voxel, &r->free_space);
+    pcgpu_status status =
+        w->look ? w->look(w, &r->free_space) : pc_view_compare(w->context, w->seen, T, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
         if (w->params->method == PCGPU_REGISTER_NDT) {
             /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene
@@ -133,10 +134,11 @@ static void describe_departure(const pc_register_work *w) {
     double turn[9], shift[3];
     pc_pose_difference(&w->start, &w->pose, w->center, turn, shift);
     const double trace = turn[0] + turn[4] + turn[8]; /* 2 cos - 2 of the angle */
-    snprintf(w->result->reason, sizeof w->result->reason,
-             "the result is %.3g m and %.0f degrees from the initial transform; the coarsest level reaches %.3g m and 30 degrees; "
-             "start closer",
-             pc_norm3(shift), acos(fmax(-1.0, 1.0 + 0.5 * trace)) * 57.29577951308232, pc_register_reach(w));
+    snprintf(
+        w->result->reason, sizeof w->result->reason,
+        "the result is %.3g m and %.0f degrees from the initial transform; the coarsest level reaches %.3g m and 30 "
+        "degrees; start closer",
+        pc_norm3(shift), acos(fmax(-1.0, 1.0 + 0.5 * trace)) * 57.29577951308232, pc_register_reach(w));
 }
 
 static void check_convergence(pc_register_work *w) {
@@ -165,7 +167,8 @@ static void check_convergence(pc_register_work *w) {
     } else if (is_departed(w)) {
         describe_departure(w);
     } else if (p->method == PCGPU_REGISTER_NDT && !w->in_sequence && pc_is_uncertain(r)) {
-        snprintf(why, size, "the surfaces leave the translation uncertain: +- %.1f mm, more than %.0f %% of the voxel size",
+        snprintf(why, size,
+                 "the surfaces leave the translation uncertain: +- %.1f mm, more than %.0f %% of the voxel size",
                  1e3 * pc_translation_sigma(r), 100.0 * MOST_UNCERTAIN);
     } else if (!w->converged && !w->near) {
         snprintf(why, size, "%d iterations were not enough at the finest level; allow more or start closer",

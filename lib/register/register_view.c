@@ -1,15 +1,17 @@
 /* Registration: whether two scans contradict each other.
  *
- * A scan says more than where surfaces are: between the sensor and each return there is nothing. Where two scans are laid
- * on each other wrongly, points of one lie in the free space of the other, whatever their density, noise and overlap.
+ * A scan says more than where surfaces are: between the sensor and each return there is nothing. Where two scans are
+ * laid on each other wrongly, points of one lie in the free space of the other, whatever their density, noise and
+ * overlap.
  *
  * The directions from the sensor are the bins of a cube map, which needs no angles. A bin keeps the least and the
- * largest distance of its points and of the bins next to it. A point of the other scan that is nearer than the least one
- * lies in free space; one that is farther than the largest is hidden and says nothing. Points that moved, and those of
- * foliage, are in free space as well, a few of a hundred.
+ * largest distance of its points and of the bins next to it. A point of the other scan that is nearer than the least
+ * one lies in free space; one that is farther than the largest is hidden and says nothing. Points that moved, and those
+ * of foliage, are in free space as well, a few of a hundred.
  *
- * A cloud that was not seen from its origin, such as a map, has points behind others in most directions; it says nothing
- * about free space. Related: Hornung et al. 2013 (free space of OctoMap), Pomerleau et al. 2014 (visibility). */
+ * A cloud that was not seen from its origin, such as a map, has points behind others in most directions; it says
+ * nothing about free space. Related: Hornung et al. 2013 (free space of OctoMap), Pomerleau et al. 2014
+ * (visibility). */
 #include "register.h"
 
 #include <stdlib.h>
@@ -19,7 +21,7 @@ enum {
     SIDE = 40, /* bins on an edge of the cube */
     FACES = 6,
     BINS = FACES * SIDE * SIDE,
-    MOST_SEEN = 1 << 13,  /* points that a view is made of */
+    MOST_SEEN = 1 << 13, /* points that a view is made of */
     MOST_ASKED = PC_VIEW_ASKED,
     FEWEST_BINS = 256,
     FEWEST_ASKED = 256,
@@ -39,7 +41,7 @@ typedef struct view_counts {
 /* What a sensor saw: squared distances by bins, INFINITY and 0 where it saw nothing. */
 struct pc_view {
     float low[BINS], high[BINS];
-    bool own[BINS]; /* it has a point itself: beyond the edges of the field of view nothing is known */
+    bool own[BINS];   /* it has a point itself: beyond the edges of the field of view nothing is known */
     bool from_origin; /* else it says nothing about free space */
     int asked;        /* points of the scan that are looked up in the view of another */
     float x[MOST_ASKED], y[MOST_ASKED], z[MOST_ASKED];
@@ -199,8 +201,8 @@ static void move(view_points *p, const double T[16]) {
     p->n = n;
 }
 
-/* Counts the gathered points of `scan`, moved by T into the frame of a view, that the sensor of the view could see: those
- * that agree with it, and those in its free space. Without T they are there. */
+/* Counts the gathered points of `scan`, moved by T into the frame of a view, that the sensor of the view could see:
+ * those that agree with it, and those in its free space. Without T they are there. */
 static void look_up(const pc_view *v, const pc_view *scan, const double *T, double voxel, view_counts *counts) {
     view_points p;
     for (int at = 0; at < scan->asked;) {
@@ -212,7 +214,7 @@ static void look_up(const pc_view *v, const pc_view *scan, const double *T, doub
         for (int i = 0; i < p.n; i++) {
             const int bin = p.bin[i];
             const float range = sqrtf(p.square[i]), margin = (float)voxel + MARGIN_RANGE * range;
-            const bool nearer = range < sqrtf(v->low[bin]) - margin, farther = range > sqrtf(v->high[bin]) + margin;
+            const bool nearer = range<sqrtf(v->low[bin]) - margin, farther = range> sqrtf(v->high[bin]) + margin;
             counts->free += v->own[bin] & nearer;
             counts->agree += v->own[bin] & !nearer & !farther;
         }
@@ -228,7 +230,8 @@ static double free_share(const view_counts *counts) {
  * others lie in free space. */
 static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
     const int64_t every = every_of(s, MOST_SEEN) > 2 ? every_of(s, MOST_SEEN) : 2;
-    const int64_t few = every_of(s, MOST_ASKED), apart = few == every ? every + 1 : few; /* hardly a point of the view */
+    const int64_t few = every_of(s, MOST_ASKED),
+                  apart = few == every ? every + 1 : few; /* hardly a point of the view */
     view_counts self = {0};
     int bins = 0;
     add_points(s, every, v);

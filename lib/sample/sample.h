@@ -14,8 +14,8 @@ pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *
 pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *params, int64_t n, int64_t rows,
                              int64_t *count);
 
-/* Farthest point sampling of points that are selected among `rows` records, and are overwritten; `files`: large arrays are in
- * temporary files. Errors: as pcgpu_sample; IO. */
+/* Farthest point sampling of points that are selected among `rows` records, and are overwritten; `files`: large arrays
+ * are in temporary files. Errors: as pcgpu_sample; IO. */
 pcgpu_status pc_sample_points(pcgpu_context *context, pc_points *points, int64_t rows, bool files,
                               const pcgpu_sample_params *params, pcgpu_sampled *result);
 

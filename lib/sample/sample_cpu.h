@@ -73,7 +73,8 @@ PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float 
  * context, its threads only prepare the buckets; without one, the caller's thread does all work. */
 bool pc_sample_by_buckets(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int32_t bucket_points);
 
-/* Memory of whole cache lines, or in a temporary file where the job has them; NULL when there is none. Free it with pc_release. */
+/* Memory of whole cache lines, or in a temporary file where the job has them; NULL when there is none. Free it with
+ * pc_release. */
 void *pc_sample_allocate(const pc_sample_job *job, uint64_t bytes);
 
 /* Writes the points 0..n-1 of the job in an order in which neighbours in space are close to each other; false when

@@ -24,9 +24,9 @@ enum {
     LEAST_AT_ONCE = 1 << 14,
     RUNS_PER_THREAD = 4,
     COARSE_THREADS = 4, /* fewer sort what one step can sort no faster by two */
-    MOST_PARTS = 64, /* of a pass over all points */
-    OVERFULL = 1024,   /* points in a cell that make another sort worthwhile */
-    BLOCK = 512,       /* keys that are computed before they are counted, in L1 */
+    MOST_PARTS = 64,    /* of a pass over all points */
+    OVERFULL = 1024,    /* points in a cell that make another sort worthwhile */
+    BLOCK = 512,        /* keys that are computed before they are counted, in L1 */
 };
 
 /* Points to be sorted, with contiguous coordinates. */

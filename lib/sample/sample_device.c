@@ -12,7 +12,8 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_para
                        p->seed_count ? "seeds" : "ratios");
     }
     if (p->at_most) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "at_most is for arrays on the host; give a count that all clouds have");
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "at_most is for arrays on the host; give a count that all clouds have");
     }
     if (p->count < 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);

@@ -120,12 +120,12 @@ pcgpu_status pc_random_draw(pcgpu_context *context, uint64_t seed, pc_sample_job
 
 /* ---- the same draws with the memory of the picks --------------------------------------------------------------- */
 
-/* The entries of a permutation that are not where they began: a hash table with linear probing. A draw moves one entry, so at
- * most half of the slots are used. */
+/* The entries of a permutation that are not where they began: a hash table with linear probing. A draw moves one entry,
+ * so at most half of the slots are used. */
 typedef struct displaced {
     struct slot {
         int64_t place, item; /* place -1: free */
-    } *slots;
+    } * slots;
     size_t mask;
 } displaced;
 

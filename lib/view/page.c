@@ -70,11 +70,12 @@ static void write_palettes(page_text *t) {
 }
 
 static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page, const page_layer *pages) {
-    static const char *const ups[] = {"", "x", "y", "z", "-x", "-y", "-z"}, *const froms[] = {"iso", "iso", "top", "side", "front", "iso"};
+    static const char *const ups[] = {"", "x", "y", "z", "-x", "-y", "-z"}, *const froms[] = {"iso",  "iso",   "top",
+                                                                                              "side", "front", "iso"};
     static const char *const maps[] = {"viridis", "turbo", "grey"};
     const pc_scale *s = &scene->scale;
-    fprintf(t->stream, "{\"version\":\"%s\",\"up\":\"%s\",\"from\":\"%s\",\"map\":\"%s\",\"color\":", PCGPU_VERSION, ups[scene->up],
-            froms[page->from], maps[page->map]);
+    fprintf(t->stream, "{\"version\":\"%s\",\"up\":\"%s\",\"from\":\"%s\",\"map\":\"%s\",\"color\":", PCGPU_VERSION,
+            ups[scene->up], froms[page->from], maps[page->map]);
     page_string(t, page->color);
     fputs(",\"pointSize\":", t->stream);
     page_number(t, page->point_size);
@@ -117,8 +118,8 @@ static void count_points(const pc_scene *scene, const page_layer *pages, pc_page
     }
 }
 
-pcgpu_status pc_page_write(pcgpu_context *context, FILE *stream, const char *name, const pc_scene *scene, const pc_page *page,
-                           pc_page_counts *counts) {
+pcgpu_status pc_page_write(pcgpu_context *context, FILE *stream, const char *name, const pc_scene *scene,
+                           const pc_page *page, pc_page_counts *counts) {
     pc_c_locale locale;
     page_layer *pages = calloc((size_t)scene->count, sizeof *pages);
     if (!pages || !pc_enter_c_locale(&locale)) {
@@ -130,14 +131,17 @@ pcgpu_status pc_page_write(pcgpu_context *context, FILE *stream, const char *nam
         usable += scene->layers[i].usable;
     }
     const char *first = scene->layers[0].name;
-    pcgpu_status status = scene->layers[0].kind == PC_IMAGE
-                              ? pc_fail(context, PCGPU_ERROR_FORMAT, "%s: a page shows a depth image as points; give --camera", first)
-                          : usable == 0 ? pc_fail(context, PCGPU_ERROR_FORMAT, "%s: no usable point to show; check the input", first)
-                                        : choose(context, scene, page->color, pages);
+    pcgpu_status status =
+        scene->layers[0].kind == PC_IMAGE
+            ? pc_fail(context, PCGPU_ERROR_FORMAT, "%s: a page shows a depth image as points; give --camera", first)
+        : usable == 0 ? pc_fail(context, PCGPU_ERROR_FORMAT, "%s: no usable point to show; check the input", first)
+                      : choose(context, scene, page->color, pages);
     if (status == PCGPU_OK) {
         write_page(stream, scene, page, pages);
         count_points(scene, pages, counts);
-        status = ferror(stream) ? pc_fail(context, PCGPU_ERROR_IO, "%s: cannot write the page; check the space of the disk", name) : status;
+        status = ferror(stream)
+                     ? pc_fail(context, PCGPU_ERROR_IO, "%s: cannot write the page; check the space of the disk", name)
+                     : status;
     }
     for (int i = 0; i < scene->count; i++) {
         pc_layer_free(&pages[i].own);

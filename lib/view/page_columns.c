@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* Paints a copy of the layer, if that can be. Errors: MEMORY. */
-static pcgpu_status try_paint(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer, pc_layer *painted,
-                              bool *can) {
+static pcgpu_status try_paint(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer,
+                              pc_layer *painted, bool *can) {
     pc_scene one = *scene;
     *painted = *layer;
     painted->kind = PC_POINTS; /* a trajectory alone is no exception here */
@@ -22,7 +22,8 @@ static pcgpu_status try_paint(pcgpu_context *context, const pc_scene *scene, con
     return PCGPU_OK;
 }
 
-static pcgpu_status find_column(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer, int *column) {
+static pcgpu_status find_column(pcgpu_context *context, const pc_scene *scene, const char *what, const pc_layer *layer,
+                                int *column) {
     pc_layer painted;
     bool can;
     const pcgpu_status status = try_paint(context, scene, what, layer, &painted, &can);
@@ -99,7 +100,8 @@ static void share(const pc_scene *scene, const char *color, int64_t left, page_l
             const pc_layer *painted = &scene->layers[i];
             for (int k = 0; k < p->column_count; k++) {
                 page_column *c = &p->columns[k];
-                const bool chosen = strcmp(p->layer->cloud.names[c->column], color) == 0 || painted->column == c->column;
+                const bool chosen =
+                    strcmp(p->layer->cloud.names[c->column], color) == 0 || painted->column == c->column;
                 if (round > 0 || chosen) {
                     give(p, c, round == 2 ? 2 : 1, &left);
                 }

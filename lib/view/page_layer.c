@@ -1,6 +1,7 @@
-/* A layer in a page: its description as JSON, and its numbers as base64, in this order: positions (3 x uint16 per row), columns
- * (uint8 or uint16), colours (3 x uint8), corners of triangles (uint16, or uint32 above 65,536 vertices), and the steps between
- * the records of the file (LEB128), which only a layer without some of its records has. All little-endian. */
+/* A layer in a page: its description as JSON, and its numbers as base64, in this order: positions (3 x uint16 per row),
+ * columns (uint8 or uint16), colours (3 x uint8), corners of triangles (uint16, or uint32 above 65,536 vertices), and
+ * the steps between the records of the file (LEB128), which only a layer without some of its records has. All
+ * little-endian. */
 #include "page_parts.h"
 
 static void write_list(page_text *t, const char *name, const double *values) {
@@ -48,10 +49,13 @@ void page_write_layer(page_text *t, const page_layer *p) {
     const double half[3] = {(double)l->half[0], (double)l->half[1], (double)l->half[2]};
     fputs("{\"name\":", t->stream);
     page_string(t, l->name);
-    fprintf(t->stream, ",\"kind\":\"%s\",\"total\":%lld,\"count\":%lld,\"outside\":%lld,\"every\":%lld,\"sampled\":%s,\"records\":%s", kinds[l->kind],
-            (long long)p->total, (long long)p->count, (long long)p->outside, (long long)p->every, p->sampled ? "true" : "false", p->rows ? "true" : "false");
-    fprintf(t->stream, ",\"triangles\":%lld,\"color\":\"#%06x\",\"scaled\":%s", (long long)count_triangles(p), (unsigned)l->color,
-            l->paint == PC_PAINT_FLAT ? "false" : "true");
+    fprintf(
+        t->stream,
+        ",\"kind\":\"%s\",\"total\":%lld,\"count\":%lld,\"outside\":%lld,\"every\":%lld,\"sampled\":%s,\"records\":%s",
+        kinds[l->kind], (long long)p->total, (long long)p->count, (long long)p->outside, (long long)p->every,
+        p->sampled ? "true" : "false", p->rows ? "true" : "false");
+    fprintf(t->stream, ",\"triangles\":%lld,\"color\":\"#%06x\",\"scaled\":%s", (long long)count_triangles(p),
+            (unsigned)l->color, l->paint == PC_PAINT_FLAT ? "false" : "true");
     write_list(t, "low", p->low);
     write_list(t, "step", p->step);
     write_list(t, "origin", l->origin);

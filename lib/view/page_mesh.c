@@ -1,5 +1,5 @@
-/* Meshes that are too large for a page: vertices in one voxel of a grid become one, at their mean, and triangles with two such
- * corners go (Rossignac and Borrel 1993). */
+/* Meshes that are too large for a page: vertices in one voxel of a grid become one, at their mean, and triangles with
+ * two such corners go (Rossignac and Borrel 1993). */
 #include "cloud.h"
 #include "error.h"
 #include "page_parts.h"
@@ -86,7 +86,8 @@ static grid first_grid(const pc_layer *l, int64_t most_bytes) {
         edge[k] = high > low ? (double)high - (double)low : 0;
         g.range[3 + k] = g.range[k] + edge[k];
     }
-    const double area = edge[0] * edge[1] + edge[1] * edge[2] + edge[2] * edge[0], longest = fmax(edge[0], fmax(edge[1], edge[2]));
+    const double area = edge[0] * edge[1] + edge[1] * edge[2] + edge[2] * edge[0],
+                 longest = fmax(edge[0], fmax(edge[1], edge[2]));
     g.size = fmax(sqrt(area / ((double)most_bytes / 30.0)), fmax(longest / 1e6, 1e-9));
     return g;
 }

@@ -20,18 +20,18 @@ typedef struct page_column {
 
 typedef struct page_layer {
     const pc_layer *layer;
-    pc_layer own;       /* of a mesh that was simplified, else empty */
-    int64_t count;      /* rows of the page, */
-    int32_t *rows;      /* ascending; NULL: all rows of the layer */
-    int64_t total;      /* points or triangles that the file has for it */
-    int64_t outside;    /* rows so far from the others that positions would lose their digits; not in the page */
-    int64_t every;      /* of a trajectory: the page has each so-manieth pose, else 1 */
-    bool sampled;       /* some points are left out */
+    pc_layer own;           /* of a mesh that was simplified, else empty */
+    int64_t count;          /* rows of the page, */
+    int32_t *rows;          /* ascending; NULL: all rows of the layer */
+    int64_t total;          /* points or triangles that the file has for it */
+    int64_t outside;        /* rows so far from the others that positions would lose their digits; not in the page */
+    int64_t every;          /* of a trajectory: the page has each so-manieth pose, else 1 */
+    bool sampled;           /* some points are left out */
     double low[3], step[3]; /* position = low + code * step, in the coordinates of the cloud */
     page_column columns[PCGPU_MAX_COLUMNS];
     int column_count;
-    pc_layer paint;     /* borrowed: how the layer is painted by rgb; */
-    bool rgb;           /* whether it can */
+    pc_layer paint;                  /* borrowed: how the layer is painted by rgb; */
+    bool rgb;                        /* whether it can */
     int classes, normals, intensity; /* columns of the cloud, -1 without them */
 } page_layer;
 
@@ -46,7 +46,8 @@ pcgpu_status page_simplify(pcgpu_context *context, int64_t most_bytes, page_laye
 int64_t page_mesh_bytes(const pc_layer *l);
 bool page_has_triangle(const pc_layer *l, int64_t triangle); /* whether its vertices are shown */
 
-/* page_columns.c: finds what layers can be painted by, and gives each column the bits that there are. Errors: MEMORY. */
+/* page_columns.c: finds what layers can be painted by, and gives each column the bits that there are. Errors:
+ * MEMORY. */
 pcgpu_status page_choose_columns(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages);
 
 /* page_text.c: text and base64 in a stream. An error of the stream is seen at the end. */
@@ -58,13 +59,14 @@ typedef struct page_text {
 
 void page_bytes(page_text *t, const void *data, size_t size);
 void page_end_bytes(page_text *t);
-/* A string of JSON that is also safe in HTML: no < > & ' and no control characters; what is not UTF-8 becomes U+FFFD. */
+/* A string of JSON that is also safe in HTML: no < > & ' and no control characters; what is not UTF-8 becomes
+ * U+FFFD. */
 void page_string(page_text *t, const char *s);
 void page_number(page_text *t, double v);
 
 /* page_layer.c */
-void page_write_layer(page_text *t, const page_layer *p);  /* the object of JSON */
-void page_write_data(page_text *t, const page_layer *p);   /* base64 */
+void page_write_layer(page_text *t, const page_layer *p); /* the object of JSON */
+void page_write_data(page_text *t, const page_layer *p);  /* base64 */
 
 /* The page before and after its data; made from lib/view/page/. */
 extern const unsigned char pc_page_head[], pc_page_tail[];

@@ -10,7 +10,8 @@ typedef struct box {
     double low[3], high[3];
 } box;
 
-/* Twenty times the extent without the outermost percentiles: a damaged record must not take the digits of all others. */
+/* Twenty times the extent without the outermost percentiles: a damaged record must not take the digits of all
+ * others. */
 static pcgpu_status find_limits(pcgpu_context *context, const pc_layer *l, box *limits) {
     const int64_t step = l->cloud.rows / SAMPLE + 1;
     float *values = malloc((SAMPLE + 1) * sizeof *values);
@@ -125,7 +126,8 @@ pcgpu_status page_choose_rows(pcgpu_context *context, int64_t most, page_layer *
     if (l->kind == PC_TRIANGLES) { /* triangles refer to all rows */
         p->count = l->cloud.rows;
     } else if (l->cloud.rows > INT32_MAX) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: a page takes at most 2^31-1 records; sample it before", l->name);
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: a page takes at most 2^31-1 records; sample it before",
+                         l->name);
     } else {
         const bool line = l->kind == PC_LINE;
         p->every = line ? (l->cloud.rows + PAGE_POSES - 1) / PAGE_POSES : 1;

@@ -47,8 +47,8 @@ void page_string(page_text *t, const char *s) {
     while (*p) {
         const unsigned char *begin = p;
         const unsigned code = next_code(&p);
-        const bool escaped = code == 0xfffd || code == '<' || code == '>' || code == '&' || code == '\'' || code == '"' || code == '\\' ||
-                             code == '`';
+        const bool escaped = code == 0xfffd || code == '<' || code == '>' || code == '&' || code == '\'' ||
+                             code == '"' || code == '\\' || code == '`';
         if (escaped) {
             fprintf(t->stream, "\\u%04x", code);
         } else {

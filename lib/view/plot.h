@@ -1,4 +1,5 @@
-/* Charts as a picture: curves over an axis with their units, drawn by the canvas and the letters of the other pictures. */
+/* Charts as a picture: curves over an axis with their units, drawn by the canvas and the letters of the other
+ * pictures. */
 #ifndef PC_PLOT_H
 #define PC_PLOT_H
 
@@ -28,7 +29,7 @@ typedef struct pc_chart {
 } pc_chart;
 
 /* Draws charts in two columns, row by row, below a line of text. Errors: MEMORY. */
-pcgpu_status pc_plot(pcgpu_context *context, const char *caption, const pc_chart *charts, int count, int width, int height,
-                     pc_picture *picture);
+pcgpu_status pc_plot(pcgpu_context *context, const char *caption, const pc_chart *charts, int count, int width,
+                     int height, pc_picture *picture);
 
 #endif

@@ -26,18 +26,18 @@ enum { PC_LAYER_NAME = 128 };
 typedef struct pc_layer {
     pc_layer_kind kind;
     char name[PC_LAYER_NAME]; /* of the file, without its folder */
-    pcgpu_cloud cloud;        /* points, vertices, the poses of a line, centres of boxes, pixels (column, -row, depth) */
-    bool borrowed;            /* the cloud and the indices belong to another */
-    double origin[3];         /* of the cloud's coordinates in the scene: scene = origin + data */
-    int64_t usable;           /* rows that are shown: finite, nearer than PC_VIEW_FAR, and not a record without a return */
-    float low[3], high[3];    /* the bounds of these rows, relative to `origin`; 0 without one */
-    int64_t non_finite;       /* rows that are not, but for a missing pose and a pixel without depth */
-    bool drop_origin;         /* records at exactly (0,0,0) are not shown */
-    int64_t triangles;        /* of PC_TRIANGLES */
-    int32_t *indices;         /* 3 each */
-    bool one_sided;           /* triangles that look away from the viewer are not shown: a room is seen from outside */
-    float half[3];            /* half the edges of a box */
-    bool painted;             /* pc_scene_paint leaves the paint and the colour as they are */
+    pcgpu_cloud cloud;     /* points, vertices, the poses of a line, centres of boxes, pixels (column, -row, depth) */
+    bool borrowed;         /* the cloud and the indices belong to another */
+    double origin[3];      /* of the cloud's coordinates in the scene: scene = origin + data */
+    int64_t usable;        /* rows that are shown: finite, nearer than PC_VIEW_FAR, and not a record without a return */
+    float low[3], high[3]; /* the bounds of these rows, relative to `origin`; 0 without one */
+    int64_t non_finite;    /* rows that are not, but for a missing pose and a pixel without depth */
+    bool drop_origin;      /* records at exactly (0,0,0) are not shown */
+    int64_t triangles;     /* of PC_TRIANGLES */
+    int32_t *indices;      /* 3 each */
+    bool one_sided;        /* triangles that look away from the viewer are not shown: a room is seen from outside */
+    float half[3];         /* half the edges of a box */
+    bool painted;          /* pc_scene_paint leaves the paint and the colour as they are */
     pc_paint paint;
     int column;      /* the first column of the paint */
     float sign;      /* 1 or -1: of a column that is a height where up is a negative axis */
@@ -73,9 +73,9 @@ pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *lay
 void pc_scene_free(pc_scene *scene); /* accepts a zeroed struct */
 void pc_layer_free(pc_layer *layer);
 
-/* Colours the layers by `what`: "height", "intensity", "file", "order", "distance", "normals", "rgb", "class" or the name of a
- * column. Sets the scale and its limits. Trajectories over other layers keep a colour of their own. Errors: FORMAT (a layer
- * without that column). */
+/* Colours the layers by `what`: "height", "intensity", "file", "order", "distance", "normals", "rgb", "class" or the
+ * name of a column. Sets the scale and its limits. Trajectories over other layers keep a colour of their own. Errors:
+ * FORMAT (a layer without that column). */
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map);
 /* What fits the layers. */
 const char *pc_scene_default_paint(const pc_scene *scene);
@@ -108,9 +108,9 @@ static inline bool pc_layer_shows(const pc_layer *l, const float *p) {
 /* The value on the scale, relative to layer->shift. */
 static inline float pc_layer_value(const pc_layer *l, const float *p, int64_t i) {
     switch (l->paint) {
-        case PC_PAINT_ORDER: return (float)i;
-        case PC_PAINT_DISTANCE: return sqrtf((p[0] * p[0] + p[1] * p[1]) + p[2] * p[2]);
-        default: return l->sign * p[l->column];
+    case PC_PAINT_ORDER: return (float)i;
+    case PC_PAINT_DISTANCE: return sqrtf((p[0] * p[0] + p[1] * p[1]) + p[2] * p[2]);
+    default: return l->sign * p[l->column];
     }
 }
 
@@ -138,8 +138,8 @@ uint32_t pc_layer_color_other(const pc_layer *l, const float *p);
 static inline uint32_t pc_color_of(const pc_painter *c, const float *p, int64_t i) {
     const pc_layer *l = c->layer;
     return l->paint == PC_PAINT_FLAT ? l->color
-           : pc_layer_is_scaled(l)  ? pc_palette_color(c, pc_layer_value(l, p, i))
-                                    : pc_layer_color_other(l, p);
+           : pc_layer_is_scaled(l)   ? pc_palette_color(c, pc_layer_value(l, p, i))
+                                     : pc_layer_color_other(l, p);
 }
 
 /* The value below which a fraction of `values` lies; no NaN among them. Reorders nothing. */

@@ -14,14 +14,15 @@ void pc_picture_free(pc_picture *picture) {
 
 static void draw_layer(const drawing *d) {
     switch (d->layer->kind) {
-        case PC_LINE: draw_line(d); break;
-        case PC_TRIANGLES: draw_triangles(d); break;
-        case PC_BOXES: draw_boxes(d); break;
-        default: draw_points(d);
+    case PC_LINE: draw_line(d); break;
+    case PC_TRIANGLES: draw_triangles(d); break;
+    case PC_BOXES: draw_boxes(d); break;
+    default: draw_points(d);
     }
 }
 
-static void draw_layers(pcgpu_context *context, const pc_scene *scene, const camera *c, const canvas *to, float point_size) {
+static void draw_layers(pcgpu_context *context, const pc_scene *scene, const camera *c, const canvas *to,
+                        float point_size) {
     for (int i = 0; i < scene->count; i++) {
         const pc_layer *l = &scene->layers[i];
         const drawing d = {.context = context,
@@ -71,7 +72,12 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
         status = c.kind == SPHERICAL ? fill_gaps(context, &samples, &c) : PCGPU_OK;
         /* across at least a pixel of a depth image */
         const float zoom = c.kind == PIXELS ? c.scale[0] / SAMPLES + 0.99f : 1.0f;
-        status = status != PCGPU_OK ? status : shade(context, &samples, zoom > 16.0f ? 16 : zoom < 1.0f ? 1 : (int)zoom, c.kind == PIXELS, picture);
+        status = status != PCGPU_OK ? status
+                                    : shade(context, &samples,
+                                            zoom > 16.0f  ? 16
+                                            : zoom < 1.0f ? 1
+                                                          : (int)zoom,
+                                            c.kind == PIXELS, picture);
     } else {
         status = pc_fail_memory(context, bytes, "a picture of this size");
     }

@@ -1,4 +1,5 @@
-/* The camera: the directions of right and up, and limits by percentiles, so that a few outliers do not make the scene a dot. */
+/* The camera: the directions of right and up, and limits by percentiles, so that a few outliers do not make the scene a
+ * dot. */
 #include "context.h"
 #include "view_draw.h"
 
@@ -50,7 +51,8 @@ static pcgpu_status sample_points(pcgpu_context *context, const pc_scene *scene,
     take_points(scene, true, p);
     p->lines = p->n - others;
     return p->n > 0 ? PCGPU_OK
-                    : pc_fail(context, PCGPU_ERROR_FORMAT, "%s: no usable point to show; check the input", scene->layers[0].name);
+                    : pc_fail(context, PCGPU_ERROR_FORMAT, "%s: no usable point to show; check the input",
+                              scene->layers[0].name);
 }
 
 /* ---- directions -------------------------------------------------------------------------------------------------- */
@@ -71,7 +73,8 @@ static void unit(double a[3]) {
 /* Right, ahead and up of someone in the scene: x and y where z is up, x and z where -y is, as for a camera. */
 static void axes(pc_up up, double right[3], double ahead[3], double upward[3]) {
     static const signed char table[7][3] = {/* 1 + the axis, with its sign; UP_AUTO is not here */
-                                            {1, 2, 3}, {2, 3, 1}, {1, -3, 2}, {1, 2, 3}, {3, 2, -1}, {1, 3, -2}, {1, -2, -3}};
+                                            {1, 2, 3},  {2, 3, 1},  {1, -3, 2}, {1, 2, 3},
+                                            {3, 2, -1}, {1, 3, -2}, {1, -2, -3}};
     double *const to[3] = {right, ahead, upward};
     for (int i = 0; i < 3; i++) {
         const int axis = table[up][i];
@@ -82,7 +85,8 @@ static void axes(pc_up up, double right[3], double ahead[3], double upward[3]) {
 }
 
 /* From behind, to the right of it, and above; and the same after quarter turns. */
-static void look_iso(const double look[3], const double right[3], const double ahead[3], const double up[3], double w[3]) {
+static void look_iso(const double look[3], const double right[3], const double ahead[3], const double up[3],
+                     double w[3]) {
     static const double sides[4][2] = {{-0.62, -0.62}, {0.62, -0.62}, {0.62, 0.62}, {-0.62, 0.62}};
     double most = -INFINITY;
     for (int i = 0; i < 4; i++) {
@@ -205,7 +209,8 @@ static void fit(const pc_scene *scene, const pc_view *view, points *p, bool exac
     const double wide = (double)((float)view->width - margins[0] - margins[1]);
     const double high = (double)((float)view->height - margins[2] - margins[3]);
     const double least = c->kind == PERSPECTIVE || c->kind == ORTHOGRAPHIC ? 1e-9 : 1e-3;
-    double sx = x[1] - x[0] > least ? wide / (x[1] - x[0]) : 1e30, sy = y[1] - y[0] > least ? high / (y[1] - y[0]) : 1e30;
+    double sx = x[1] - x[0] > least ? wide / (x[1] - x[0]) : 1e30,
+           sy = y[1] - y[0] > least ? high / (y[1] - y[0]) : 1e30;
     if (c->kind != SPHERICAL) {
         sx = sx < sy ? sx : sy;
         sy = sx;
@@ -220,8 +225,8 @@ static void fit(const pc_scene *scene, const pc_view *view, points *p, bool exac
 
 /* ---- the size of points ------------------------------------------------------------------------------------------ */
 
-/* In cells of 8 pixels, the median number of points gives their distance; the size closes a surface without hiding a thin
- * scan. In samples; 0 without memory. */
+/* In cells of 8 pixels, the median number of points gives their distance; the size closes a surface without hiding a
+ * thin scan. In samples; 0 without memory. */
 static float size_of_points(const pc_view *view, const points *p, const camera *c) {
     if (c->kind == SPHERICAL) {
         return 1.5f * SAMPLES; /* the rows are closed afterwards */
@@ -296,7 +301,8 @@ static void set_depths(const pc_scene *scene, const pc_view *view, const points 
     }
 }
 
-pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const pc_view *view, camera *c, float *point_size) {
+pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const pc_view *view, camera *c,
+                          float *point_size) {
     points p = {0};
     const pc_from from = view->from == PC_FROM_AUTO ? PC_FROM_ISO : view->from;
     const bool image = scene->layers[0].kind == PC_IMAGE;
@@ -319,7 +325,8 @@ pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const p
         fit(scene, view, &p, image, c);
         set_depths(scene, view, &p, radius, c);
         *point_size = size_of_points(view, &p, c);
-        status = *point_size > 0 ? PCGPU_OK : pc_fail_memory(context, (uint64_t)view->width * (uint64_t)view->height, "the view");
+        status = *point_size > 0 ? PCGPU_OK
+                                 : pc_fail_memory(context, (uint64_t)view->width * (uint64_t)view->height, "the view");
     }
     free(p.xyz);
     return status;

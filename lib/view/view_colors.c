@@ -28,19 +28,21 @@ void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]) {
     static const struct {
         const uint32_t *knots;
         int pieces, skipped; /* of 1000 */
-    } maps[] = {[PC_VIRIDIS] = {viridis, KNOTS - 1, 130}, [PC_TURBO] = {turbo, KNOTS - 1, 60}, [PC_GREY] = {grey, 1, 250}};
+    } maps[] = {
+        [PC_VIRIDIS] = {viridis, KNOTS - 1, 130}, [PC_TURBO] = {turbo, KNOTS - 1, 60}, [PC_GREY] = {grey, 1, 250}};
     const int skipped = maps[map].skipped, pieces = maps[map].pieces;
     const int whole = (PC_PALETTE - 1) * 1000;
     for (int i = 0; i < PC_PALETTE; i++) {
         const int at = (skipped * (PC_PALETTE - 1) + i * (1000 - skipped)) * pieces, piece = at / whole;
-        palette[i] = piece == pieces ? maps[map].knots[pieces] : mix(maps[map].knots[piece], maps[map].knots[piece + 1], at % whole, whole);
+        palette[i] = piece == pieces ? maps[map].knots[pieces]
+                                     : mix(maps[map].knots[piece], maps[map].knots[piece + 1], at % whole, whole);
     }
 }
 
 /* The first two, orange and blue, are those that registrations of Open3D are shown in. */
 uint32_t pc_class_color(int i) {
-    static const uint32_t colors[] = {0xffb000, 0x2aa5f5, 0x59d68f, 0xf2648c, 0xb892ff, 0xf4e04d, 0x37d5d6, 0xff7f50,
-                                      0xa3c14a, 0xe6a5d8, 0x8fb0d9, 0xcaa472};
+    static const uint32_t colors[] = {0xffb000, 0x2aa5f5, 0x59d68f, 0xf2648c, 0xb892ff, 0xf4e04d,
+                                      0x37d5d6, 0xff7f50, 0xa3c14a, 0xe6a5d8, 0x8fb0d9, 0xcaa472};
     enum { COLORS = sizeof colors / sizeof colors[0] };
     return colors[(unsigned)i % COLORS];
 }

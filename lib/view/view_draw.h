@@ -12,10 +12,10 @@ typedef enum projection { ORTHOGRAPHIC, PERSPECTIVE, SPHERICAL, PIXELS } project
 
 typedef struct camera {
     projection kind;
-    double basis[9];  /* rows: right, up, towards the viewer; in the coordinates of the scene */
-    double center[3]; /* of the scene, which is (0, 0, 0) of the camera; of SPHERICAL the sensor */
-    float distance;   /* of the viewer from the center, PERSPECTIVE */
-    float near;       /* the least distance from the viewer that is drawn */
+    double basis[9];       /* rows: right, up, towards the viewer; in the coordinates of the scene */
+    double center[3];      /* of the scene, which is (0, 0, 0) of the camera; of SPHERICAL the sensor */
+    float distance;        /* of the viewer from the center, PERSPECTIVE */
+    float near;            /* the least distance from the viewer that is drawn */
     float scale[2], at[2]; /* sample = at + scale * (right, -up); of SPHERICAL, of angles */
     float depth_scale;     /* to samples, so that slopes and steps of depth have no unit */
     float back;            /* ORTHOGRAPHIC: depth = back - towards */
@@ -66,17 +66,19 @@ static inline bool project(const layer_camera *l, const float *p, spot *s) {
         return w > 0.0f;
     }
     const float flat = sqrtf(u * u + v * v), r = sqrtf(flat * flat + w * w);
-    *s = (spot){c->at[0] - c->scale[0] * pc_atan2(v, u), c->at[1] - c->scale[1] * pc_atan2(w, flat), depth_of(c, r), 1.0f};
+    *s = (spot){c->at[0] - c->scale[0] * pc_atan2(v, u), c->at[1] - c->scale[1] * pc_atan2(w, flat), depth_of(c, r),
+                1.0f};
     return r > c->near;
 }
 
 /* Places the camera so that the scene fills the picture. Errors: MEMORY, FORMAT. */
-pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const pc_view *view, camera *c, float *point_size);
+pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const pc_view *view, camera *c,
+                          float *point_size);
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
-/* The largest key of a sample wins: the bits of a positive float32 are ordered as its values, so the complement of those of
- * the depth is the upper half; then come the lower layer, and the colour. 0: nothing was drawn. */
+/* The largest key of a sample wins: the bits of a positive float32 are ordered as its values, so the complement of
+ * those of the depth is the upper half; then come the lower layer, and the colour. 0: nothing was drawn. */
 typedef struct canvas {
     int width, height; /* samples */
     uint64_t *keys;
@@ -124,8 +126,8 @@ void draw_boxes(const drawing *d);     /* view_triangles.c */
 /* view_range.c: closes the gaps between the points and rows of a scanner in a range image. */
 pcgpu_status fill_gaps(pcgpu_context *context, const canvas *c, const camera *view);
 
-/* view_shade.c: eye-dome lighting, to neighbours of `radius` pixels and three times that, and the colours of the pixels.
- * `quantized`: depths have steps, which are not to be seen. */
+/* view_shade.c: eye-dome lighting, to neighbours of `radius` pixels and three times that, and the colours of the
+ * pixels. `quantized`: depths have steps, which are not to be seen. */
 pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, bool quantized, pc_picture *out);
 
 /* view_legend.c: names, the scale of colours, the scale bar. */
@@ -138,7 +140,8 @@ void fill_box(pc_picture *picture, float x, float y, float width, float height, 
 /* The largest of 1, 2, 5 x 10^k that is not above `most`. */
 double round_length(double most);
 
-/* view_font.c: draws text with its left end at x and its baseline at y, `height` of a capital letter; returns its width. */
+/* view_font.c: draws text with its left end at x and its baseline at y, `height` of a capital letter; returns its
+ * width. */
 float draw_text(pc_picture *picture, float x, float y, float height, uint32_t color, const char *text);
 float text_width(float height, const char *text);
 /* A line with round ends, smooth at its edges. */

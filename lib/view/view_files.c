@@ -34,8 +34,8 @@ typedef struct array {
 static bool read_array(pcgpu_context *context, const pc_bytes *file, const char *name, const char *wanted, array *a) {
     *a = (array){0};
     if (pc_npz_array(context, file, name, wanted, &a->bytes) != PCGPU_OK ||
-        pc_npy_parse(context, name, &a->bytes, &a->npy) != PCGPU_OK || a->npy.type < 0 || a->npy.type == PCGPU_FLOAT16 ||
-        a->npy.fortran || a->npy.dimensions < 1) {
+        pc_npy_parse(context, name, &a->bytes, &a->npy) != PCGPU_OK || a->npy.type < 0 ||
+        a->npy.type == PCGPU_FLOAT16 || a->npy.fortran || a->npy.dimensions < 1) {
         return false;
     }
     uint64_t columns = 1, total;
@@ -46,16 +46,19 @@ static bool read_array(pcgpu_context *context, const pc_bytes *file, const char 
     a->size = pc_type_size(a->npy.type);
     a->rows = a->npy.shape[0];
     a->columns = (int64_t)columns;
-    return good && columns > 0 && columns < INT32_MAX && !__builtin_mul_overflow(columns * a->size, (uint64_t)a->rows, &total) &&
+    return good && columns > 0 && columns < INT32_MAX &&
+           !__builtin_mul_overflow(columns * a->size, (uint64_t)a->rows, &total) &&
            total <= a->bytes.size - a->npy.start;
 }
 
 static double value_at(const array *a, int64_t row, int64_t column) {
-    return pc_load_value(a->bytes.data + a->npy.start + (size_t)(row * a->columns + column) * a->size, a->npy.type, a->npy.swap);
+    return pc_load_value(a->bytes.data + a->npy.start + (size_t)(row * a->columns + column) * a->size, a->npy.type,
+                         a->npy.swap);
 }
 
-/* The grid from the features, whose first three values are the mean of a voxel or its first point: the line through these
- * positions over the coordinates (least squares) has the size as its slope. An axis with one voxel has the extent of the points. */
+/* The grid from the features, whose first three values are the mean of a voxel or its first point: the line through
+ * these positions over the coordinates (least squares) has the size as its slope. An axis with one voxel has the extent
+ * of the points. */
 static bool fit_axis(const array *coords, const array *features, int axis, double *size, double *low) {
     double n = 0, c = 0, x = 0, cc = 0, cx = 0, least = 0, most = 0, first = value_at(coords, 0, 3 - axis);
     bool one = true;
@@ -108,14 +111,15 @@ static pcgpu_status make_boxes(pcgpu_context *context, const array *coords, cons
     return status;
 }
 
-pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const char *name, const double *size, const double *low,
-                                  bool *voxels, pc_layer *layer) {
+pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const char *name, const double *size,
+                                  const double *low, bool *voxels, pc_layer *layer) {
     pc_bytes file = {NULL, 0};
     array coords = {0}, features = {0}, counts = {0};
     double sizes[3] = {1, 1, 1}, lows[3] = {0, 0, 0};
     pcgpu_status status = pc_bytes_read(context, stream, name, &file);
     /* By the layouts of voxelize: its own, OpenPCDet's, mmdetection3d's. */
-    static const char *const names[][2] = {{"coords", "num_points"}, {"voxel_coords", "voxel_num_points"}, {"coors", "num_points"}};
+    static const char *const names[][2] = {
+        {"coords", "num_points"}, {"voxel_coords", "voxel_num_points"}, {"coors", "num_points"}};
     *voxels = false;
     for (int k = 0; k < 3 && status == PCGPU_OK && !*voxels; k++) {
         pc_bytes_free(&coords.bytes);
@@ -126,17 +130,20 @@ pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const ch
         }
     }
     if (status == PCGPU_OK && *voxels) {
-        const bool fits = read_array(context, &file, name, "voxels", &features) && find_grid(&coords, &features, sizes, lows);
+        const bool fits =
+            read_array(context, &file, name, "voxels", &features) && find_grid(&coords, &features, sizes, lows);
         for (int k = 0; k < 3; k++) {
             sizes[k] = size ? size[k] : sizes[k];
             lows[k] = low ? low[k] : lows[k];
         }
         pc_clear_error(context);
-        status = fits || (size && low) ? make_boxes(context, &coords, &counts, sizes, lows, layer)
-                                       : pc_fail(context, PCGPU_ERROR_FORMAT,
-                                                 "%s: its voxels have no features that show where they are; give --voxel-size and --range of "
-                                                 "pcgpu voxelize",
-                                                 name);
+        status =
+            fits || (size && low)
+                ? make_boxes(context, &coords, &counts, sizes, lows, layer)
+                : pc_fail(context, PCGPU_ERROR_FORMAT,
+                          "%s: its voxels have no features that show where they are; give --voxel-size and --range of "
+                          "pcgpu voxelize",
+                          name);
     }
     pc_bytes_free(&coords.bytes);
     pc_bytes_free(&features.bytes);

@@ -63,8 +63,12 @@ static void scale_text(double value, double width, bool whole, const char *unit,
     }
     const double large = value < 0 ? -value : value;
     const bool plain = large < 1e7 && (width >= 1e-4 || width == 0);
-    snprintf(out, size, plain ? "%.*f%s%s" : "%.*g%s%s", plain ? (width == 0 ? 2 : digits > 1 ? digits - 1 : digits) : 4, value, *unit ? " " : "",
-             unit);
+    snprintf(out, size, plain ? "%.*f%s%s" : "%.*g%s%s",
+             plain ? (width == 0   ? 2
+                      : digits > 1 ? digits - 1
+                                   : digits)
+                   : 4,
+             value, *unit ? " " : "", unit);
 }
 
 double round_length(double most) {
@@ -80,14 +84,22 @@ double round_length(double most) {
 
 static void length_text(double metres, char *out, size_t size) {
     const bool kilometres = metres >= 1000, small = metres < 0.01, middle = metres < 1;
-    snprintf(out, size, "%.6g %s", kilometres ? metres / 1000 : small ? metres * 1000 : middle ? metres * 100 : metres,
-             kilometres ? "km" : small ? "mm" : middle ? "cm" : "m");
+    snprintf(out, size, "%.6g %s",
+             kilometres ? metres / 1000
+             : small    ? metres * 1000
+             : middle   ? metres * 100
+                        : metres,
+             kilometres ? "km"
+             : small    ? "mm"
+             : middle   ? "cm"
+                        : "m");
 }
 
 /* ---- drawing ----------------------------------------------------------------------------------------------------- */
 
 void fill_box(pc_picture *p, float x, float y, float width, float height, uint32_t color) {
-    const int x0 = x < 0 ? 0 : (int)(x + 0.5f), y0 = y < 0 ? 0 : (int)(y + 0.5f), x1 = (int)(x + width + 0.5f), y1 = (int)(y + height + 0.5f);
+    const int x0 = x < 0 ? 0 : (int)(x + 0.5f), y0 = y < 0 ? 0 : (int)(y + 0.5f), x1 = (int)(x + width + 0.5f),
+              y1 = (int)(y + height + 0.5f);
     for (int row = y0; row < y1 && row < p->height; row++) {
         for (int column = x0; column < x1 && column < p->width; column++) {
             uint8_t *rgb = p->rgb + 3 * ((size_t)row * (size_t)p->width + (size_t)column);
@@ -149,7 +161,8 @@ static void draw_scale(const pc_scene *scene, const pc_view *view, pc_picture *p
 static void draw_scale_bar(const pc_view *view, pc_picture *p, float edge, float h) {
     char text[48];
     const double length = round_length(p->metres_per_pixel * 0.2 * (double)view->width);
-    const float width = (float)(length / p->metres_per_pixel), y = (float)view->height - edge, thin = 0.18f * h < 2 ? 2 : 0.18f * h;
+    const float width = (float)(length / p->metres_per_pixel), y = (float)view->height - edge,
+                thin = 0.18f * h < 2 ? 2 : 0.18f * h;
     length_text(length, text, sizeof text);
     fill_box(p, edge, y - thin, width, thin, WHITE);
     fill_box(p, edge, y - 0.7f * h, thin, 0.7f * h, WHITE);

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* ln x for x > 0, within 0.006 and increasing: the exponent of a float32, and a parabola through its mantissa. For shading. */
+/* ln x for x > 0, within 0.006 and increasing: the exponent of a float32, and a parabola through its mantissa. For
+ * shading. */
 static inline float pc_ln(float x) {
     uint32_t bits;
     memcpy(&bits, &x, sizeof bits);

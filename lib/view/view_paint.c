@@ -28,7 +28,8 @@ static int class_column(const pc_layer *l) {
 }
 
 static int rgb_column(const pc_layer *l) {
-    static const char *const reds[] = {"red", "r", "diffuse_red", NULL}, *const greens[] = {"green", "g", "diffuse_green", NULL},
+    static const char *const reds[] = {"red", "r", "diffuse_red", NULL},
+                             *const greens[] = {"green", "g", "diffuse_green", NULL},
                              *const blues[] = {"blue", "b", "diffuse_blue", NULL};
     const int red = column_of(l, reds);
     return red >= 0 && column_of(l, greens) == red + 1 && column_of(l, blues) == red + 2 ? red : -1;
@@ -55,7 +56,8 @@ static pcgpu_status fail_column(pcgpu_context *context, const pc_layer *l, const
     for (int i = 0; i < l->cloud.columns && used < sizeof list - PCGPU_NAME_SIZE - 2; i++) {
         used += (size_t)snprintf(list + used, sizeof list - used, " %s", l->cloud.names[i]);
     }
-    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: has no %s, only the columns%s; give --color height, or one of them", l->name, what, list);
+    return pc_fail(context, PCGPU_ERROR_FORMAT,
+                   "%s: has no %s, only the columns%s; give --color height, or one of them", l->name, what, list);
 }
 
 static void set_height(const pc_scene *scene, pc_layer *l) {
@@ -90,7 +92,8 @@ static pcgpu_status paint_layer(pcgpu_context *context, const pc_scene *scene, p
     } else if (strcmp(what, "intensity") == 0) {
         return set_column(context, l, PC_PAINT_COLUMN, intensity_column(l), what);
     } else if (strcmp(what, "class") == 0) {
-        return set_column(context, l, PC_PAINT_CLASS, class_column(l), "column of classes (classification, class, label)");
+        return set_column(context, l, PC_PAINT_CLASS, class_column(l),
+                          "column of classes (classification, class, label)");
     } else if (strcmp(what, "rgb") == 0) {
         return set_column(context, l, PC_PAINT_RGB, rgb_column(l), "columns red green blue");
     } else if (strcmp(what, "normals") == 0) {
@@ -163,8 +166,8 @@ const char *pc_scene_default_paint(const pc_scene *scene) {
         return "file";
     }
     return first->kind == PC_BOXES && pcgpu_cloud_column(&first->cloud, "count") >= 0 ? "count"
-           : first->kind == PC_TRIANGLES                                                ? "file"
-                                                                                        : "height";
+           : first->kind == PC_TRIANGLES                                              ? "file"
+                                                                                      : "height";
 }
 
 static int64_t sample_values(const pc_scene *scene, const pc_layer *l, float *out) {
@@ -189,7 +192,8 @@ static void set_order_limits(pc_scene *scene) {
     }
 }
 
-/* The limits of the scale. `scale.low` is a point near the values until then, so that float32 holds their differences. */
+/* The limits of the scale. `scale.low` is a point near the values until then, so that float32 holds their
+ * differences. */
 static pcgpu_status find_limits(pcgpu_context *context, pc_scene *scene) {
     float *values = malloc((size_t)scene->count * (SAMPLE + 1) * sizeof *values);
     int64_t n = 0;

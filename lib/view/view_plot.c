@@ -152,7 +152,8 @@ static void draw_levels(const panel *p) {
     }
     for (int i = 0; i < c->level_count; i++) {
         if (is_value(c->levels[i].value)) {
-            fill_box(p->picture, p->across.from, place(&p->up, c->levels[i].value), p->across.length, 1, level_color(c, i));
+            fill_box(p->picture, p->across.from, place(&p->up, c->levels[i].value), p->across.length, 1,
+                     level_color(c, i));
             snprintf(text, sizeof text, "%s %.4g", c->levels[i].name, c->levels[i].value);
             x = draw_entry(p, x, y, level_color(c, i), text);
         }
@@ -173,12 +174,13 @@ static void draw_panel(panel *p) {
     }
 }
 
-pcgpu_status pc_plot(pcgpu_context *context, const char *caption, const pc_chart *charts, int count, int width, int height,
-                     pc_picture *picture) {
+pcgpu_status pc_plot(pcgpu_context *context, const char *caption, const pc_chart *charts, int count, int width,
+                     int height, pc_picture *picture) {
     const pc_view size = {.width = width, .height = height};
     const float h = text_height(&size), top = 3.4f * h;
     const int rows = (count + COLUMNS - 1) / COLUMNS;
-    *picture = (pc_picture){.width = width, .height = height, .rgb = malloc((size_t)3 * (size_t)width * (size_t)height)};
+    *picture =
+        (pc_picture){.width = width, .height = height, .rgb = malloc((size_t)3 * (size_t)width * (size_t)height)};
     if (!picture->rgb) {
         return pc_fail_memory(context, (uint64_t)3 * (uint64_t)width * (uint64_t)height, "the picture");
     }

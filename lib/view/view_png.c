@@ -33,15 +33,15 @@ static void ignore(png_structp png, png_const_charp message) {
     (void)png, (void)message;
 }
 
-/* Left by longjmp when the stream refuses data. Run lengths of differences to the pixel on the left: ten times as fast as
- * the default of libpng, and half as large again. */
+/* Left by longjmp when the stream refuses data. Run lengths of differences to the pixel on the left: ten times as fast
+ * as the default of libpng, and half as large again. */
 static bool write_all(png_output *o) {
     if (setjmp(png_jmpbuf(o->png))) {
         return false;
     }
     png_set_write_fn(o->png, o->stream, write_bytes, flush_bytes);
-    png_set_IHDR(o->png, o->info, (png_uint_32)o->picture->width, (png_uint_32)o->picture->height, 8, PNG_COLOR_TYPE_RGB,
-                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(o->png, o->info, (png_uint_32)o->picture->width, (png_uint_32)o->picture->height, 8,
+                 PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     png_set_filter(o->png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
     png_set_compression_level(o->png, 1);
     png_set_compression_strategy(o->png, Z_RLE);
@@ -60,7 +60,8 @@ pcgpu_status pc_picture_write(pcgpu_context *context, FILE *stream, const char *
     o.info = o.png ? png_create_info_struct(o.png) : NULL;
     pcgpu_status status = !o.info         ? pc_fail_memory(context, 1, name)
                           : write_all(&o) ? PCGPU_OK
-                                          : pc_fail(context, PCGPU_ERROR_IO, "%s: cannot write the picture; check the space of the disk", name);
+                                          : pc_fail(context, PCGPU_ERROR_IO,
+                                                    "%s: cannot write the picture; check the space of the disk", name);
     png_destroy_write_struct(&o.png, &o.info);
     return status;
 }

@@ -2,7 +2,8 @@
 #include "context.h"
 #include "view_draw.h"
 
-/* Samples on each side of the middle of a disc of `size` samples in its row `row`; of an odd size the middle is a sample. */
+/* Samples on each side of the middle of a disc of `size` samples in its row `row`; of an odd size the middle is a
+ * sample. */
 static int chord(int size, int row) {
     const float r = 0.5f * (float)size, y = (float)row + 0.5f - r;
     return (int)(sqrtf(r * r - y * y) + (size % 2 ? 0.0f : 0.5f));
@@ -58,7 +59,8 @@ void splat(const canvas *c, float x, float y, int size, uint64_t key) {
 static void draw_pixel(const drawing *d, const spot *s, uint64_t key) {
     const canvas *c = d->canvas;
     const float half[2] = {0.5f * d->camera.c->scale[0], 0.5f * d->camera.c->scale[1]};
-    const float x0 = s->x - half[0] + 0.5f, x1 = s->x + half[0] + 0.5f, y0 = s->y - half[1] + 0.5f, y1 = s->y + half[1] + 0.5f;
+    const float x0 = s->x - half[0] + 0.5f, x1 = s->x + half[0] + 0.5f, y0 = s->y - half[1] + 0.5f,
+                y1 = s->y + half[1] + 0.5f;
     for (int y = y0 > 0.0f ? (int)y0 : 0; y < (int)y1 && y < c->height; y++) {
         for (int x = x0 > 0.0f ? (int)x0 : 0; x < (int)x1 && x < c->width; x++) {
             put(c, (int64_t)y * c->width + x, key);
@@ -66,8 +68,8 @@ static void draw_pixel(const drawing *d, const spot *s, uint64_t key) {
     }
 }
 
-/* The samples of a cloud are far apart in memory, so some points are projected before the first of them is drawn, and its
- * samples are fetched meanwhile. */
+/* The samples of a cloud are far apart in memory, so some points are projected before the first of them is drawn, and
+ * its samples are fetched meanwhile. */
 enum { AHEAD = 16 };
 
 typedef struct pending {

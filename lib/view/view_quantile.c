@@ -1,4 +1,5 @@
-/* Quantiles by the bits of float32, whose order as integers is that of the numbers: three histograms, whatever the values. */
+/* Quantiles by the bits of float32, whose order as integers is that of the numbers: three histograms, whatever the
+ * values. */
 #include "scene.h"
 
 #include <string.h>

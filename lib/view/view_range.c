@@ -1,5 +1,5 @@
-/* Range images: a scanner has tens of rows, and a picture hundreds. What lies between two rows is interpolated where they
- * have about the same distance, else belongs to the nearer row; a gap that is wider than most stays open. */
+/* Range images: a scanner has tens of rows, and a picture hundreds. What lies between two rows is interpolated where
+ * they have about the same distance, else belongs to the nearer row; a gap that is wider than most stays open. */
 #include "context.h"
 #include "view_draw.h"
 

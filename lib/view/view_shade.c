@@ -1,5 +1,5 @@
-/* From samples to pixels: eye-dome lighting, which darkens what lies behind its neighbours, so that shapes are seen without
- * normals (Boucheny 2009), and the mean of the samples of a pixel. */
+/* From samples to pixels: eye-dome lighting, which darkens what lies behind its neighbours, so that shapes are seen
+ * without normals (Boucheny 2009), and the mean of the samples of a pixel. */
 #include "context.h"
 #include "view_draw.h"
 
@@ -12,15 +12,16 @@ typedef struct shading {
     pc_picture *out;
     int radius, pad, pitch;
     float flat, strength; /* slopes below `flat` are not darker */
-    float *depth; /* (height + 2 pad) x pitch: the nearest sample of a pixel, INFINITY without one */
-    uint32_t *colors; /* the mean of the samples with a colour, and their number in the upper byte */
+    float *depth;         /* (height + 2 pad) x pitch: the nearest sample of a pixel, INFINITY without one */
+    uint32_t *colors;     /* the mean of the samples with a colour, and their number in the upper byte */
 } shading;
 
 static void gather_rows(void *state, int64_t begin, int64_t end) {
     const shading *s = state;
     const int width = s->out->width;
     for (int64_t y = begin; y < end; y++) {
-        const uint64_t *rows[SAMPLES] = {s->c->keys + SAMPLES * y * s->c->width, s->c->keys + (SAMPLES * y + 1) * s->c->width};
+        const uint64_t *rows[SAMPLES] = {s->c->keys + SAMPLES * y * s->c->width,
+                                         s->c->keys + (SAMPLES * y + 1) * s->c->width};
         float *depth = s->depth + (y + s->pad) * s->pitch + s->pad;
         for (int x = 0; x < width; x++) {
             const uint64_t k[4] = {rows[0][2 * x], rows[0][2 * x + 1], rows[1][2 * x], rows[1][2 * x + 1]};
@@ -39,8 +40,7 @@ static void gather_rows(void *state, int64_t begin, int64_t end) {
             }
             const uint32_t bits = ~(uint32_t)(nearest >> 32);
             memcpy(&depth[x], &bits, sizeof bits);
-            s->colors[y * width + x] =
-                n << 24 | ((rb >> 16) / n) << 16 | (g / n) << 8 | (rb & 0xffffu) / n;
+            s->colors[y * width + x] = n << 24 | ((rb >> 16) / n) << 16 | (g / n) << 8 | (rb & 0xffffu) / n;
         }
     }
 }
@@ -80,7 +80,8 @@ static void blend_block(const uint32_t *colors, const float *light, int count, u
     const uint64_t background = spread(BACKGROUND), half = spread(0x010101u) * (most * 128);
     for (int x = 0; x < count; x++) {
         const unsigned n = colors[x] >> 24;
-        const uint64_t sum = spread(colors[x] & 0xffffffu) * ((unsigned)light[x] * n) + background * ((most - n) * 256) + half;
+        const uint64_t sum =
+            spread(colors[x] & 0xffffffu) * ((unsigned)light[x] * n) + background * ((most - n) * 256) + half;
         rgb[3 * x] = (uint8_t)(sum >> 50);
         rgb[3 * x + 1] = (uint8_t)(sum >> 30);
         rgb[3 * x + 2] = (uint8_t)(sum >> 10);
@@ -119,10 +120,15 @@ static void shade_rows(void *state, int64_t begin, int64_t end) {
 }
 
 pcgpu_status shade(pcgpu_context *context, const canvas *c, int radius, bool quantized, pc_picture *out) {
-    shading s = {.c = c, .out = out, .radius = radius, .pad = FARTHEST * radius, .pitch = out->width + BLOCK + 2 * FARTHEST * radius};
+    shading s = {.c = c,
+                 .out = out,
+                 .radius = radius,
+                 .pad = FARTHEST * radius,
+                 .pitch = out->width + BLOCK + 2 * FARTHEST * radius};
     s.flat = quantized ? 1.5f : 0.25f;
     s.strength = quantized ? 0.5f : 0.7f;
-    const size_t depths = (size_t)(out->height + 2 * s.pad) * (size_t)s.pitch, pixels = (size_t)out->width * (size_t)out->height;
+    const size_t depths = (size_t)(out->height + 2 * s.pad) * (size_t)s.pitch,
+                 pixels = (size_t)out->width * (size_t)out->height;
     s.depth = malloc(depths * sizeof *s.depth);
     s.colors = malloc(pixels * sizeof *s.colors);
     pcgpu_status status = PCGPU_OK;

@@ -1,4 +1,5 @@
-/* Triangles and boxes, by edge functions (Pineda 1988), shaded by the angle of their normals to a light beside the viewer. */
+/* Triangles and boxes, by edge functions (Pineda 1988), shaded by the angle of their normals to a light beside the
+ * viewer. */
 #include "cloud.h"
 #include "context.h"
 #include "view_draw.h"
@@ -12,7 +13,8 @@ typedef struct corner {
 
 static uint32_t lit(uint32_t color, float light) {
     const uint32_t gain = (uint32_t)(256.0f * (light < 1.0f ? light : 1.0f));
-    const uint32_t r = (color >> 16 & 255) * gain >> 8, g = (color >> 8 & 255) * gain >> 8, b = (color & 255) * gain >> 8;
+    const uint32_t r = (color >> 16 & 255) * gain >> 8, g = (color >> 8 & 255) * gain >> 8,
+                   b = (color & 255) * gain >> 8;
     return r << 16 | g << 8 | b;
 }
 
@@ -55,12 +57,18 @@ typedef struct planes {
     plane depth, light, value;
 } planes;
 
-static void put_fragment(const drawing *d, const corner c[3], const planes *p, int64_t at, float v, float w, bool scaled) {
+static void put_fragment(const drawing *d, const corner c[3], const planes *p, int64_t at, float v, float w,
+                         bool scaled) {
     const float depth = at_plane(&p->depth, v, w), u = (1.0f - v) - w;
-    if (!(depth > 0.0f) || __atomic_load_n(&d->canvas->keys[at], __ATOMIC_RELAXED) >= key_of(depth, d->index, 0xffffff)) {
+    if (!(depth > 0.0f) ||
+        __atomic_load_n(&d->canvas->keys[at], __ATOMIC_RELAXED) >= key_of(depth, d->index, 0xffffff)) {
         return; /* hidden: keys only grow */
     }
-    const uint32_t color = scaled ? pc_palette_color(&d->painter, at_plane(&p->value, v, w)) : c[u >= v && u >= w ? 0 : v >= w ? 1 : 2].color;
+    const uint32_t color = scaled ? pc_palette_color(&d->painter, at_plane(&p->value, v, w))
+                                  : c[u >= v && u >= w ? 0
+                                      : v >= w         ? 1
+                                                       : 2]
+                                        .color;
     put(d->canvas, at, key_of(depth, d->index, lit(color, at_plane(&p->light, v, w))));
 }
 
@@ -84,8 +92,10 @@ static void fill(const drawing *d, const corner c[3]) {
     if (!(area - area == 0) || area == 0) {
         return;
     }
-    const int x0 = clamp_to(ax + smallest(0, bx, cx), 0, to->width), x1 = clamp_to(ax - smallest(0, -bx, -cx) + 1, 0, to->width);
-    const int y0 = clamp_to(ay + smallest(0, by, cy), 0, to->height), y1 = clamp_to(ay - smallest(0, -by, -cy) + 1, 0, to->height);
+    const int x0 = clamp_to(ax + smallest(0, bx, cx), 0, to->width),
+              x1 = clamp_to(ax - smallest(0, -bx, -cx) + 1, 0, to->width);
+    const int y0 = clamp_to(ay + smallest(0, by, cy), 0, to->height),
+              y1 = clamp_to(ay - smallest(0, -by, -cy) + 1, 0, to->height);
     const double vx = cy / area, vy = -cx / area, wx = -by / area, wy = bx / area;
     const planes p = {plane_of(c[0].s.depth, c[1].s.depth, c[2].s.depth), plane_of(c[0].light, c[1].light, c[2].light),
                       plane_of(c[0].value, c[1].value, c[2].value)};
@@ -137,7 +147,8 @@ static void draw_mesh_range(void *state, int64_t begin, int64_t end) {
         if (!seen) {
             continue;
         }
-        const spot *a = &c[0].s, *b = &c[1].s, *e = &c[2].s; /* rows go down, so that the order of corners is the other one */
+        const spot *a = &c[0].s, *b = &c[1].s,
+                   *e = &c[2].s; /* rows go down, so that the order of corners is the other one */
         if (l->one_sided && (b->x - a->x) * (e->y - a->y) - (b->y - a->y) * (e->x - a->x) >= 0.0f) {
             continue;
         }
@@ -220,7 +231,10 @@ static void draw_box_range(void *state, int64_t begin, int64_t end) {
         }
         if (seen && is_small(corners)) {
             const float grown = d->point_size * corners[0].s.grow + 0.5f;
-            splat(d->canvas, corners[0].s.x, corners[0].s.y, grown < 1.0f ? 1 : grown < SMALL ? (int)grown : SMALL,
+            splat(d->canvas, corners[0].s.x, corners[0].s.y,
+                  grown < 1.0f    ? 1
+                  : grown < SMALL ? (int)grown
+                                  : SMALL,
                   key_of(corners[0].s.depth, d->index, pc_color_of(&d->painter, p, i)));
             continue;
         }

@@ -212,7 +212,8 @@ typedef struct pc_voxel_groups {
     pc_drops drops;
 } pc_voxel_groups;
 
-/* Finds them in job->data, whatever its features and limits; they are valid until the next call with the context. Errors: MEMORY. */
+/* Finds them in job->data, whatever its features and limits; they are valid until the next call with the context.
+ * Errors: MEMORY. */
 pcgpu_status pc_group_records(pcgpu_context *context, const pc_voxelize_job *job, pc_voxel_groups *groups);
 
 enum { PC_VOXEL_PIECES = 256 };

@@ -27,8 +27,7 @@ PC_INLINE void compute_cells(const pc_voxelize_job *job, const pc_cell_layout *l
         const float x = c->x[i], y = c->y[i], z = c->z[i];
         const float qx = (x - g.min[0]) / g.size[0], qy = (y - g.min[1]) / g.size[1], qz = (z - g.min[2]) / g.size[2];
         const int32_t origin = skip & (x == sx) & (y == sy) & (z == sz);
-        const int32_t inside = on_axis(x, qx, g.max[0], g.cells[0]) &
-                               on_axis(y, qy, g.max[1], g.cells[1]) &
+        const int32_t inside = on_axis(x, qx, g.max[0], g.cells[0]) & on_axis(y, qy, g.max[1], g.cells[1]) &
                                on_axis(z, qz, g.max[2], g.cells[2]) & (origin ^ 1);
         const uint32_t cx = (uint32_t)(int32_t)(inside ? qx : 0.0f), cy = (uint32_t)(int32_t)(inside ? qy : 0.0f),
                        cz = (uint32_t)(int32_t)(inside ? qz : 0.0f);

@@ -9,7 +9,8 @@ typedef struct pc_survey {
     float min[3], max[3];
 } pc_survey;
 
-/* `cloud` may have no data: rows and offset are used. Only a file in pieces may have more than 2^31 - 1 rows. Errors: ARGUMENT. */
+/* `cloud` may have no data: rows and offset are used. Only a file in pieces may have more than 2^31 - 1 rows. Errors:
+ * ARGUMENT. */
 pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                                bool in_pieces);
 /* The job without its grid. */

@@ -159,7 +159,9 @@ bool pc_table_add_records(const pc_voxel_table *t, int64_t i, const int32_t *row
             memcpy(values, data + (int64_t)rows[0] * columns, t->width);
         }
         return true;
-    case PC_TABLE_NEAREST: compare_distances(t, values, pc_limited(e->points, t->job->max_points), rows, count, data); return true;
+    case PC_TABLE_NEAREST:
+        compare_distances(t, values, pc_limited(e->points, t->job->max_points), rows, count, data);
+        return true;
     case PC_TABLE_POINTS: store_points(t, e->points, rows, count, data, values); return true;
     }
     return true;

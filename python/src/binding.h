@@ -47,12 +47,14 @@ struct outcome {
 /* A context for one call, from the pool: a thread gets one that no other thread uses, and calls that follow each other
  * reuse the threads and the memory of one context. */
 class lease {
-public:
+  public:
     explicit lease(const place &where);
     ~lease();
     lease(const lease &) = delete;
     lease &operator=(const lease &) = delete;
-    pcgpu_context *operator*() const { return mine->context; }
+    pcgpu_context *operator*() const {
+        return mine->context;
+    }
 
     /* Calls f, which returns a status, without the GIL. Raises an exception for a failure. */
     template <class F> void call(F f) {
@@ -65,19 +67,23 @@ public:
         outcome(status, mine).finish();
     }
 
-private:
+  private:
     slot *mine;
     bool usable = true;
 };
 
 /* A context that belongs to an object, such as an Odometry, which any thread may use, one at a time. */
 class owner {
-public:
+  public:
     owner(const place &where, const char *what);
-    ~owner() { close([] {}); }
+    ~owner() {
+        close([] {});
+    }
     owner(const owner &) = delete;
     owner &operator=(const owner &) = delete;
-    pcgpu_context *operator*() const { return mine->context; }
+    pcgpu_context *operator*() const {
+        return mine->context;
+    }
 
     template <class F> void call(F f) {
         check();
@@ -102,7 +108,7 @@ public:
         closed = true;
     }
 
-private:
+  private:
     void check() const;
     bool is_mine() const;
     slot *mine;

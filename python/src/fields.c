@@ -2,23 +2,29 @@
 #include "fields.h"
 #include "pcgpu.h"
 
-#define FIELD(of, kind, member) {.name = #member, .type = kind, .offset = offsetof(of, member)}
-#define NAMED(of, kind, member, called) {.name = called, .type = kind, .offset = offsetof(of, member)}
-#define VECTOR(of, kind, member, n) {.name = #member, .type = kind, .offset = offsetof(of, member), .rows = n}
-#define MATRIX(of, member, called, n) \
-    {.name = called, .type = FIELD_DOUBLES, .offset = offsetof(of, member), .rows = n, .columns = n}
-#define CHOICE(of, member, list) \
-    {.name = #member, .type = FIELD_CHOICE, .offset = offsetof(of, member), .choices = list}
-#define LENGTH_OR_AUTO(of, member, called) \
-    {.name = called, .type = FIELD_DOUBLE, .offset = offsetof(of, member), .choices = or_auto}
+/* clang-format off: these are tables. */
+
+#define FIELD(of, kind, member)                                                                                        \
+    { .name = #member, .type = kind, .offset = offsetof(of, member) }
+#define NAMED(of, kind, member, called)                                                                                \
+    { .name = called, .type = kind, .offset = offsetof(of, member) }
+#define VECTOR(of, kind, member, n)                                                                                    \
+    { .name = #member, .type = kind, .offset = offsetof(of, member), .rows = n }
+#define MATRIX(of, member, called, n)                                                                                  \
+    { .name = called, .type = FIELD_DOUBLES, .offset = offsetof(of, member), .rows = n, .columns = n }
+#define CHOICE(of, member, list)                                                                                       \
+    { .name = #member, .type = FIELD_CHOICE, .offset = offsetof(of, member), .choices = list }
+#define LENGTH_OR_AUTO(of, member, called)                                                                             \
+    { .name = called, .type = FIELD_DOUBLE, .offset = offsetof(of, member), .choices = or_auto }
 #define ITERATIONS(of)                                                                                                 \
     {                                                                                                                  \
         .name = "level_iterations", .type = FIELD_INTS, .offset = offsetof(of, registration.level_iterations),         \
         .rows = PCGPU_DEPTH_LEVELS                                                                                     \
     }
-#define STRUCT(of, member, table) \
-    {.name = #member, .type = FIELD_STRUCT, .offset = offsetof(of, member), .fields = table}
-#define END {.name = NULL}
+#define STRUCT(of, member, table)                                                                                      \
+    { .name = #member, .type = FIELD_STRUCT, .offset = offsetof(of, member), .fields = table }
+#define END                                                                                                            \
+    { .name = NULL }
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int), "choices are stored as int");
 
@@ -27,28 +33,36 @@ static const char *const or_auto[] = {"auto", NULL};
 /* ---- what all operations share ----------------------------------------------------------------------------------- */
 
 #define T pcgpu_run
-const field run_fields[] = {
-    FIELD(T, FIELD_TEXT, backend),     FIELD(T, FIELD_TEXT, device),      FIELD(T, FIELD_TEXT, reason),
-    FIELD(T, FIELD_INT, threads),      FIELD(T, FIELD_INT64, points_in),  FIELD(T, FIELD_INT64, non_finite),
-    FIELD(T, FIELD_INT64, at_origin),  FIELD(T, FIELD_INT64, too_near),   FIELD(T, FIELD_INT64, on_carrier),
-    NAMED(T, FIELD_STAGES, stage, "stages"), END};
+const field run_fields[] = {FIELD(T, FIELD_TEXT, backend),
+                            FIELD(T, FIELD_TEXT, device),
+                            FIELD(T, FIELD_TEXT, reason),
+                            FIELD(T, FIELD_INT, threads),
+                            FIELD(T, FIELD_INT64, points_in),
+                            FIELD(T, FIELD_INT64, non_finite),
+                            FIELD(T, FIELD_INT64, at_origin),
+                            FIELD(T, FIELD_INT64, too_near),
+                            FIELD(T, FIELD_INT64, on_carrier),
+                            NAMED(T, FIELD_STAGES, stage, "stages"),
+                            END};
 #undef T
 
 #define T pcgpu_camera
-const field camera_fields[] = {
-    FIELD(T, FIELD_INT, width),          FIELD(T, FIELD_INT, height),       FIELD(T, FIELD_DOUBLE, fx),
-    FIELD(T, FIELD_DOUBLE, fy),          FIELD(T, FIELD_DOUBLE, cx),        FIELD(T, FIELD_DOUBLE, cy),
-    FIELD(T, FIELD_DOUBLE, depth_scale), FIELD(T, FIELD_DOUBLE, min_depth), FIELD(T, FIELD_DOUBLE, max_depth), END};
+const field camera_fields[] = {FIELD(T, FIELD_INT, width),          FIELD(T, FIELD_INT, height),
+                               FIELD(T, FIELD_DOUBLE, fx),          FIELD(T, FIELD_DOUBLE, fy),
+                               FIELD(T, FIELD_DOUBLE, cx),          FIELD(T, FIELD_DOUBLE, cy),
+                               FIELD(T, FIELD_DOUBLE, depth_scale), FIELD(T, FIELD_DOUBLE, min_depth),
+                               FIELD(T, FIELD_DOUBLE, max_depth),   END};
 #undef T
 
 #define T pcgpu_depth_counts
-const field depth_counts_fields[] = {
-    FIELD(T, FIELD_INT64, pixels), FIELD(T, FIELD_INT64, no_return), FIELD(T, FIELD_INT64, out_of_range), END};
+const field depth_counts_fields[] = {FIELD(T, FIELD_INT64, pixels), FIELD(T, FIELD_INT64, no_return),
+                                     FIELD(T, FIELD_INT64, out_of_range), END};
 #undef T
 
 #define T pcgpu_device_info
-const field device_fields[] = {FIELD(T, FIELD_TEXT, name), FIELD(T, FIELD_INT, major), FIELD(T, FIELD_INT, minor),
-                               FIELD(T, FIELD_INT, multiprocessors), FIELD(T, FIELD_UINT64, memory), END};
+const field device_fields[] = {FIELD(T, FIELD_TEXT, name),     FIELD(T, FIELD_INT, major),
+                               FIELD(T, FIELD_INT, minor),     FIELD(T, FIELD_INT, multiprocessors),
+                               FIELD(T, FIELD_UINT64, memory), END};
 #undef T
 
 /* ---- sample ------------------------------------------------------------------------------------------------------ */
@@ -57,11 +71,17 @@ static const char *const sample_methods[] = {"fps", "random", NULL};
 static const char *const starts[] = {"first", "index", "center", "random", NULL};
 
 #define T pcgpu_sample_params
-const field sample_params_fields[] = {
-    CHOICE(T, method, sample_methods), FIELD(T, FIELD_INT64, count),      FIELD(T, FIELD_DOUBLE, ratio),
-    FIELD(T, FIELD_FLOAT, min_distance), CHOICE(T, start, starts),        FIELD(T, FIELD_INT64, start_index),
-    FIELD(T, FIELD_UINT64, seed),      FIELD(T, FIELD_BOOL, drop_origin), FIELD(T, FIELD_BOOL, coverage),
-    FIELD(T, FIELD_BOOL, at_most),     END};
+const field sample_params_fields[] = {CHOICE(T, method, sample_methods),
+                                      FIELD(T, FIELD_INT64, count),
+                                      FIELD(T, FIELD_DOUBLE, ratio),
+                                      FIELD(T, FIELD_FLOAT, min_distance),
+                                      CHOICE(T, start, starts),
+                                      FIELD(T, FIELD_INT64, start_index),
+                                      FIELD(T, FIELD_UINT64, seed),
+                                      FIELD(T, FIELD_BOOL, drop_origin),
+                                      FIELD(T, FIELD_BOOL, coverage),
+                                      FIELD(T, FIELD_BOOL, at_most),
+                                      END};
 #undef T
 
 #define T pcgpu_sampled
@@ -85,11 +105,17 @@ const field voxelize_params_fields[] = {
 #undef T
 
 #define T pcgpu_voxels
-const field voxels_fields[] = {
-    VECTOR(T, FIELD_DOUBLES, range, 6), VECTOR(T, FIELD_INTS, cells, 3),     FIELD(T, FIELD_INT64, in_range),
-    FIELD(T, FIELD_INT64, kept),        FIELD(T, FIELD_INT64, out_of_range), FIELD(T, FIELD_INT64, over_points),
-    FIELD(T, FIELD_INT64, over_voxels), FIELD(T, FIELD_INT64, voxels_found), FIELD(T, FIELD_INT64, largest),
-    STRUCT(T, run, run_fields),         END};
+const field voxels_fields[] = {VECTOR(T, FIELD_DOUBLES, range, 6),
+                               VECTOR(T, FIELD_INTS, cells, 3),
+                               FIELD(T, FIELD_INT64, in_range),
+                               FIELD(T, FIELD_INT64, kept),
+                               FIELD(T, FIELD_INT64, out_of_range),
+                               FIELD(T, FIELD_INT64, over_points),
+                               FIELD(T, FIELD_INT64, over_voxels),
+                               FIELD(T, FIELD_INT64, voxels_found),
+                               FIELD(T, FIELD_INT64, largest),
+                               STRUCT(T, run, run_fields),
+                               END};
 #undef T
 
 /* ---- register ---------------------------------------------------------------------------------------------------- */
@@ -99,71 +125,68 @@ static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey"
 static const char *const searches[] = {"never", "always", "rescue", "global", NULL};
 
 #define T pcgpu_register_params
-const field register_params_fields[] = {
-    CHOICE(T, method, register_methods),
-    MATRIX(T, init, "init", 4),
-    CHOICE(T, search, searches),
-    LENGTH_OR_AUTO(T, voxel, "voxel_size"),
-    FIELD(T, FIELD_INT, levels),
-    LENGTH_OR_AUTO(T, max_distance, "max_distance"),
-    CHOICE(T, kernel, kernels),
-    FIELD(T, FIELD_DOUBLE, kernel_scale),
-    FIELD(T, FIELD_INT, max_iterations),
-    LENGTH_OR_AUTO(T, translation_epsilon, "translation_epsilon"),
-    FIELD(T, FIELD_DOUBLE, rotation_epsilon),
-    FIELD(T, FIELD_DOUBLE, min_score),
-    FIELD(T, FIELD_BOOL, drop_origin),
-    FIELD(T, FIELD_BOOL, keep_carrier),
-    FIELD(T, FIELD_DOUBLE, min_range),
-    FIELD(T, FIELD_DOUBLE, beam_correction),
-    FIELD(T, FIELD_BOOL, symmetric),
-    END};
+const field register_params_fields[] = {CHOICE(T, method, register_methods),
+                                        MATRIX(T, init, "init", 4),
+                                        CHOICE(T, search, searches),
+                                        LENGTH_OR_AUTO(T, voxel, "voxel_size"),
+                                        FIELD(T, FIELD_INT, levels),
+                                        LENGTH_OR_AUTO(T, max_distance, "max_distance"),
+                                        CHOICE(T, kernel, kernels),
+                                        FIELD(T, FIELD_DOUBLE, kernel_scale),
+                                        FIELD(T, FIELD_INT, max_iterations),
+                                        LENGTH_OR_AUTO(T, translation_epsilon, "translation_epsilon"),
+                                        FIELD(T, FIELD_DOUBLE, rotation_epsilon),
+                                        FIELD(T, FIELD_DOUBLE, min_score),
+                                        FIELD(T, FIELD_BOOL, drop_origin),
+                                        FIELD(T, FIELD_BOOL, keep_carrier),
+                                        FIELD(T, FIELD_DOUBLE, min_range),
+                                        FIELD(T, FIELD_DOUBLE, beam_correction),
+                                        FIELD(T, FIELD_BOOL, symmetric),
+                                        END};
 #undef T
 
 #define T pcgpu_register_depth_params
-const field register_depth_params_fields[] = {
-    MATRIX(T, init, "init", 4),
-    FIELD(T, FIELD_INT, levels),
-    VECTOR(T, FIELD_INTS, level_iterations, PCGPU_DEPTH_LEVELS),
-    FIELD(T, FIELD_DOUBLE, max_distance),
-    FIELD(T, FIELD_DOUBLE, bilateral),
-    FIELD(T, FIELD_DOUBLE, translation_epsilon),
-    FIELD(T, FIELD_DOUBLE, rotation_epsilon),
-    FIELD(T, FIELD_DOUBLE, min_score),
-    FIELD(T, FIELD_BOOL, symmetric),
-    END};
+const field register_depth_params_fields[] = {MATRIX(T, init, "init", 4),
+                                              FIELD(T, FIELD_INT, levels),
+                                              VECTOR(T, FIELD_INTS, level_iterations, PCGPU_DEPTH_LEVELS),
+                                              FIELD(T, FIELD_DOUBLE, max_distance),
+                                              FIELD(T, FIELD_DOUBLE, bilateral),
+                                              FIELD(T, FIELD_DOUBLE, translation_epsilon),
+                                              FIELD(T, FIELD_DOUBLE, rotation_epsilon),
+                                              FIELD(T, FIELD_DOUBLE, min_score),
+                                              FIELD(T, FIELD_BOOL, symmetric),
+                                              END};
 #undef T
 
 #define T pcgpu_registration
-const field registration_fields[] = {
-    MATRIX(T, T_target_source, "transform", 4),
-    FIELD(T, FIELD_BOOL, converged),
-    FIELD(T, FIELD_TEXT, reason),
-    FIELD(T, FIELD_BOOL, symmetric),
-    VECTOR(T, FIELD_DOUBLES, apart, 2),
-    FIELD(T, FIELD_INT, starts),
-    MATRIX(T, start, "start", 4),
-    FIELD(T, FIELD_INT, iterations),
-    FIELD(T, FIELD_INT, levels),
-    NAMED(T, FIELD_DOUBLE, voxel, "voxel_size"),
-    VECTOR(T, FIELD_INTS, level_iterations, PCGPU_MAX_LEVELS),
-    FIELD(T, FIELD_INT64, source_points),
-    FIELD(T, FIELD_INT64, target_points),
-    FIELD(T, FIELD_INT64, inliers),
-    FIELD(T, FIELD_DOUBLE, fitness),
-    FIELD(T, FIELD_DOUBLE, score),
-    FIELD(T, FIELD_DOUBLE, free_space),
-    FIELD(T, FIELD_DOUBLE, agreement),
-    FIELD(T, FIELD_DOUBLE, inlier_rmse),
-    FIELD(T, FIELD_DOUBLE, plane_rmse),
-    VECTOR(T, FIELD_DOUBLES, center, 3),
-    MATRIX(T, information, "information", 6),
-    MATRIX(T, covariance, "covariance", 6),
-    VECTOR(T, FIELD_DOUBLES, eigenvalues, 6),
-    FIELD(T, FIELD_BOOL, degenerate),
-    FIELD(T, FIELD_TEXT, unconstrained),
-    STRUCT(T, run, run_fields),
-    END};
+const field registration_fields[] = {MATRIX(T, T_target_source, "transform", 4),
+                                     FIELD(T, FIELD_BOOL, converged),
+                                     FIELD(T, FIELD_TEXT, reason),
+                                     FIELD(T, FIELD_BOOL, symmetric),
+                                     VECTOR(T, FIELD_DOUBLES, apart, 2),
+                                     FIELD(T, FIELD_INT, starts),
+                                     MATRIX(T, start, "start", 4),
+                                     FIELD(T, FIELD_INT, iterations),
+                                     FIELD(T, FIELD_INT, levels),
+                                     NAMED(T, FIELD_DOUBLE, voxel, "voxel_size"),
+                                     VECTOR(T, FIELD_INTS, level_iterations, PCGPU_MAX_LEVELS),
+                                     FIELD(T, FIELD_INT64, source_points),
+                                     FIELD(T, FIELD_INT64, target_points),
+                                     FIELD(T, FIELD_INT64, inliers),
+                                     FIELD(T, FIELD_DOUBLE, fitness),
+                                     FIELD(T, FIELD_DOUBLE, score),
+                                     FIELD(T, FIELD_DOUBLE, free_space),
+                                     FIELD(T, FIELD_DOUBLE, agreement),
+                                     FIELD(T, FIELD_DOUBLE, inlier_rmse),
+                                     FIELD(T, FIELD_DOUBLE, plane_rmse),
+                                     VECTOR(T, FIELD_DOUBLES, center, 3),
+                                     MATRIX(T, information, "information", 6),
+                                     MATRIX(T, covariance, "covariance", 6),
+                                     VECTOR(T, FIELD_DOUBLES, eigenvalues, 6),
+                                     FIELD(T, FIELD_BOOL, degenerate),
+                                     FIELD(T, FIELD_TEXT, unconstrained),
+                                     STRUCT(T, run, run_fields),
+                                     END};
 #undef T
 
 /* ---- sequences and volumes --------------------------------------------------------------------------------------- */
@@ -172,11 +195,15 @@ static const char *const references[] = {"previous", "keyframe", "model", NULL};
 static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
 
 #define T pcgpu_odometry_params
-const field odometry_params_fields[] = {
-    CHOICE(T, reference, references),        FIELD(T, FIELD_DOUBLE, keyframe_distance),
-    FIELD(T, FIELD_DOUBLE, keyframe_angle),  FIELD(T, FIELD_DOUBLE, keyframe_fitness),
-    FIELD(T, FIELD_DOUBLE, model_range),     FIELD(T, FIELD_INT64, model_points),
-    CHOICE(T, deskew, deskews),              FIELD(T, FIELD_INT, time_column), END};
+const field odometry_params_fields[] = {CHOICE(T, reference, references),
+                                        FIELD(T, FIELD_DOUBLE, keyframe_distance),
+                                        FIELD(T, FIELD_DOUBLE, keyframe_angle),
+                                        FIELD(T, FIELD_DOUBLE, keyframe_fitness),
+                                        FIELD(T, FIELD_DOUBLE, model_range),
+                                        FIELD(T, FIELD_INT64, model_points),
+                                        CHOICE(T, deskew, deskews),
+                                        FIELD(T, FIELD_INT, time_column),
+                                        END};
 #undef T
 
 #define T pcgpu_depth_odometry_params
@@ -190,24 +217,32 @@ const field depth_odometry_params_fields[] = {CHOICE(T, reference, references),
 #undef T
 
 #define T pcgpu_odometry_frame
-const field frame_fields[] = {
-    FIELD(T, FIELD_BOOL, good),        FIELD(T, FIELD_BOOL, relocalized),      FIELD(T, FIELD_BOOL, keyframe),
-    FIELD(T, FIELD_INT, attempts),     FIELD(T, FIELD_DOUBLE, reference_time), MATRIX(T, T_world_frame, "pose", 4),
-    STRUCT(T, registration, registration_fields), END};
+const field frame_fields[] = {FIELD(T, FIELD_BOOL, good),
+                              FIELD(T, FIELD_BOOL, relocalized),
+                              FIELD(T, FIELD_BOOL, keyframe),
+                              FIELD(T, FIELD_INT, attempts),
+                              FIELD(T, FIELD_DOUBLE, reference_time),
+                              MATRIX(T, T_world_frame, "pose", 4),
+                              STRUCT(T, registration, registration_fields),
+                              END};
 #undef T
 
 /* `folder` is a text of the caller's; the binding sets it. */
 #define T pcgpu_map_params
-const field map_params_fields[] = {NAMED(T, FIELD_DOUBLE, voxel, "voxel_size"), FIELD(T, FIELD_BOOL, keep_moving),
-                                   FIELD(T, FIELD_BOOL, drop_origin),           FIELD(T, FIELD_DOUBLE, views_distance),
-                                   FIELD(T, FIELD_INT64, views_scans),          FIELD(T, FIELD_INT64, memory), END};
+const field map_params_fields[] = {NAMED(T, FIELD_DOUBLE, voxel, "voxel_size"),
+                                   FIELD(T, FIELD_BOOL, keep_moving),
+                                   FIELD(T, FIELD_BOOL, drop_origin),
+                                   FIELD(T, FIELD_DOUBLE, views_distance),
+                                   FIELD(T, FIELD_INT64, views_scans),
+                                   FIELD(T, FIELD_INT64, memory),
+                                   END};
 #undef T
 
 #define T pcgpu_map_stats
-const field map_stats_fields[] = {FIELD(T, FIELD_INT64, scans),  FIELD(T, FIELD_INT64, panoramas),
-                                  FIELD(T, FIELD_INT64, voxels), FIELD(T, FIELD_INT64, moved),
+const field map_stats_fields[] = {FIELD(T, FIELD_INT64, scans),       FIELD(T, FIELD_INT64, panoramas),
+                                  FIELD(T, FIELD_INT64, voxels),      FIELD(T, FIELD_INT64, moved),
                                   FIELD(T, FIELD_INT64, unreachable), FIELD(T, FIELD_INT64, on_disk),
-                                  STRUCT(T, run, run_fields),    END};
+                                  STRUCT(T, run, run_fields),         END};
 #undef T
 
 #define T pcgpu_loops_params
@@ -235,17 +270,20 @@ const field depth_loops_params_fields[] = {
 #undef T
 
 #define T pcgpu_loop
-const field loop_fields[] = {NAMED(T, FIELD_INT64, from, "earlier"),  NAMED(T, FIELD_INT64, to, "later"),
-                             MATRIX(T, T_from_to, "transform", 4),    FIELD(T, FIELD_DOUBLE, score),
-                             FIELD(T, FIELD_DOUBLE, path),            VECTOR(T, FIELD_DOUBLES, before, 2),
-                             VECTOR(T, FIELD_DOUBLES, residual, 2),   END};
+const field loop_fields[] = {NAMED(T, FIELD_INT64, from, "earlier"), NAMED(T, FIELD_INT64, to, "later"),
+                             MATRIX(T, T_from_to, "transform", 4),   FIELD(T, FIELD_DOUBLE, score),
+                             FIELD(T, FIELD_DOUBLE, path),           VECTOR(T, FIELD_DOUBLES, before, 2),
+                             VECTOR(T, FIELD_DOUBLES, residual, 2),  END};
 #undef T
 
 #define T pcgpu_loops_result
-const field loops_result_fields[] = {FIELD(T, FIELD_INT64, places), FIELD(T, FIELD_INT64, tried),
-                                     FIELD(T, FIELD_INT64, refused), FIELD(T, FIELD_INT64, bytes),
+const field loops_result_fields[] = {FIELD(T, FIELD_INT64, places),
+                                     FIELD(T, FIELD_INT64, tried),
+                                     FIELD(T, FIELD_INT64, refused),
+                                     FIELD(T, FIELD_INT64, bytes),
                                      NAMED(T, FIELD_INT, graph.iterations, "iterations"),
-                                     NAMED(T, FIELD_BOOL, graph.converged, "converged"), END};
+                                     NAMED(T, FIELD_BOOL, graph.converged, "converged"),
+                                     END};
 #undef T
 
 #define T pcgpu_volume_params
@@ -260,7 +298,10 @@ const field volume_counts_fields[] = {STRUCT(T, depth, depth_counts_fields), FIE
 #undef T
 
 #define T pcgpu_volume_stats
-const field volume_stats_fields[] = {STRUCT(T, params, volume_params_fields), FIELD(T, FIELD_INT64, frames),
-                                     FIELD(T, FIELD_INT64, blocks), FIELD(T, FIELD_INT64, bytes),
-                                     STRUCT(T, run, run_fields), END};
+const field volume_stats_fields[] = {STRUCT(T, params, volume_params_fields),
+                                     FIELD(T, FIELD_INT64, frames),
+                                     FIELD(T, FIELD_INT64, blocks),
+                                     FIELD(T, FIELD_INT64, bytes),
+                                     STRUCT(T, run, run_fields),
+                                     END};
 #undef T

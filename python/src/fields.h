@@ -28,8 +28,9 @@ typedef struct field {
     const char *name; /* in Python; NULL ends a table */
     field_type type;
     size_t offset;
-    int rows, columns;          /* columns 0: a vector */
-    const char *const *choices; /* by value; NULL ends the list. A FIELD_DOUBLE with choices takes "auto" for PCGPU_AUTO */
+    int rows, columns; /* columns 0: a vector */
+    const char *const
+        *choices; /* by value; NULL ends the list. A FIELD_DOUBLE with choices takes "auto" for PCGPU_AUTO */
     const struct field *fields;
 } field;
 

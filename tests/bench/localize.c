@@ -6,8 +6,8 @@
  * are found anywhere in the map, within 0.1 m and 0.5 degree, and how long that takes. NAME is range, voxel, levels or
  * deskew.
  *
- * --cuda: the same on CUDA, with all threads of the host, after it on the CPU, whose poses it must give to the last bit;
- * exit code 1 when it does not, 77 without such a device. */
+ * --cuda: the same on CUDA, with all threads of the host, after it on the CPU, whose poses it must give to the last
+ * bit; exit code 1 when it does not, 77 without such a device. */
 #include "bench_drive.h"
 
 #include <math.h>
@@ -33,8 +33,8 @@ static void difference(const double *T, const double *U, double *metres, double 
     }
     axis[0] = R[7] - R[5], axis[1] = R[2] - R[6], axis[2] = R[3] - R[1];
     *metres = sqrt((t[0] * t[0] + t[1] * t[1]) + t[2] * t[2]);
-    *degrees = 57.29577951308232 * atan2(sqrt((axis[0] * axis[0] + axis[1] * axis[1]) + axis[2] * axis[2]),
-                                         R[0] + R[4] + R[8] - 1.0);
+    *degrees = 57.29577951308232 *
+               atan2(sqrt((axis[0] * axis[0] + axis[1] * axis[1]) + axis[2] * axis[2]), R[0] + R[4] + R[8] - 1.0);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -96,8 +96,8 @@ static bool track(pcgpu_context *context, pcgpu_odometry_params params, int coun
     }
     pcgpu_odometry_close(o);
     printf("%-4s tracking: %.3f ms per scan (slowest %.1f), %.3f of processors, %.1f scans/s, %d of %d lost",
-           f.registration.run.backend, 1e3 * seconds / (count - WARM), 1e3 * slowest,
-           1e3 * processor / (count - WARM), (count - WARM) / seconds, lost, count);
+           f.registration.run.backend, 1e3 * seconds / (count - WARM), 1e3 * slowest, 1e3 * processor / (count - WARM),
+           (count - WARM) / seconds, lost, count);
     print_errors(count);
     printf("\n");
     return true;
@@ -120,7 +120,8 @@ static bool find_starts(pcgpu_context *context, pcgpu_odometry_params params, in
         if (pcgpu_odometry_add(o, &clouds[which], 0.0, &f) != PCGPU_OK) {
             return fail(context, o);
         }
-        const double took = bench_seconds(CLOCK_MONOTONIC) - begin, used = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        const double took = bench_seconds(CLOCK_MONOTONIC) - begin,
+                     used = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
         pcgpu_odometry_close(o);
         difference(f.T_world_frame, truth + 16 * which, &metres, &degrees);
         const bool good = f.good && metres < FOUND_METRES && degrees < FOUND_DEGREES;
@@ -136,8 +137,9 @@ static bool find_starts(pcgpu_context *context, pcgpu_odometry_params params, in
         }
     }
     printf("%-4s starts: %d of %d found, %d wrong; mean %.1f ms, of processors %.1f ms and at most %.1f "
-           "ms; %d attempts\n", f.registration.run.backend, found,
-           places, wrong, 1e3 * sum / places, 1e3 * processor / places, 1e3 * slowest, attempts);
+           "ms; %d attempts\n",
+           f.registration.run.backend, found, places, wrong, 1e3 * sum / places, 1e3 * processor / places,
+           1e3 * slowest, attempts);
     return true;
 }
 
@@ -178,7 +180,8 @@ int main(int argc, char **argv) {
     for (int i = 6; i < argc; i++) {
         take_parameter(argv[i], &params);
     }
-    const int count = bench_read_scans(context, argv[2], argc > 3 ? atoi(argv[3]) : MOST, params.deskew ? 5 : 4, clouds);
+    const int count =
+        bench_read_scans(context, argv[2], argc > 3 ? atoi(argv[3]) : MOST, params.deskew ? 5 : 4, clouds);
     if (count < 4 || !bench_read_poses(argv[2], count, truth) ||
         pcgpu_read_file(context, argv[1], NULL, &map) != PCGPU_OK) {
         printf("skipped: no map %s, or no scans with poses.txt in %s\n", argv[1], argv[2]);
@@ -189,7 +192,8 @@ int main(int argc, char **argv) {
     if (cuda && good) {
         good = track(device, params, count) && (places == 0 || find_starts(device, params, count, places));
         const bool same = memcmp(expected, estimate, (size_t)count * 16 * sizeof *estimate) == 0;
-        printf(same ? "the poses of CUDA are those of the CPU\n" : "FAILED: the poses of CUDA are not those of the CPU\n");
+        printf(same ? "the poses of CUDA are those of the CPU\n"
+                    : "FAILED: the poses of CUDA are not those of the CPU\n");
         good = good && same;
     }
     for (int i = 0; i < count; i++) {

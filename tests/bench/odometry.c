@@ -3,8 +3,8 @@
  *
  * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The
  * scans are read first, so that the time is that of the odometry alone, from points in the host's memory. Prints a line
- * a reference: milliseconds a scan, scans a second, lost scans and, with the truth, the errors; and a hash of the poses.
- * NAME is range, points, voxel, levels, deskew, beams (degrees of their correction) or fields.
+ * a reference: milliseconds a scan, scans a second, lost scans and, with the truth, the errors; and a hash of the
+ * poses. NAME is range, points, voxel, levels, deskew, beams (degrees of their correction) or fields.
  *
  * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
  * 77 without such a device. */
@@ -77,9 +77,11 @@ static bool run(pcgpu_context *context, const pcgpu_odometry_params *params, int
         const double *T = estimate + 16 * (count - 1), *U = truth + 16 * (count - 1);
         double end =
             sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
-        printf("; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %% %.4f deg/100m, end %.1f mm = %.4f %%",
-               e.length, 1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578,
-               100 * e.segment_translation, 5729.578 * e.segment_rotation, 1e3 * end, 100 * end / e.length);
+        printf(
+            "; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %% %.4f deg/100m, end %.1f mm = %.4f "
+            "%%",
+            e.length, 1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578, 100 * e.segment_translation,
+            5729.578 * e.segment_rotation, 1e3 * end, 100 * end / e.length);
     }
     printf("; poses %016llx\n", hash_of(estimate, count));
     return true;
@@ -154,7 +156,11 @@ int main(int argc, char **argv) {
         default: break;
         }
     }
-    int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, fields ? fields : params.deskew ? 5 : 4, clouds);
+    int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST,
+                                 fields          ? fields
+                                 : params.deskew ? 5
+                                                 : 4,
+                                 clouds);
     bool known = count > 1 && bench_read_poses(argv[1], count, truth);
     bool good = count == 0 || run_all(context, false, only, &params, count, known);
     if (cuda && count > 0) {

@@ -112,8 +112,8 @@ static void make_frames(const arguments *a) {
             T[4 * k + 3] = pose.position[k];
         }
         T[15] = 1.0;
-        frames[i] =
-            (pcgpu_depth){seen.width, seen.height, malloc((size_t)seen.width * (size_t)seen.height * sizeof(uint16_t)), NULL};
+        frames[i] = (pcgpu_depth){seen.width, seen.height,
+                                  malloc((size_t)seen.width * (size_t)seen.height * sizeof(uint16_t)), NULL};
         if (!frames[i].data) {
             fail("out of memory; give fewer frames");
         }

@@ -6,7 +6,8 @@
  *   reduce    blocks add up systems, then one block their sums
  *   solve     on the host, from a copy of the sums
  *
- * The arithmetic of a pixel is that of lib/register/projective/projective_math.h, so the poses are the same but for the order of additions. */
+ * The arithmetic of a pixel is that of lib/register/projective/projective_math.h, so the poses are the same but for the
+ * order of additions. */
 #include "register_depth_apart.h"
 
 #include "projective.cuh"

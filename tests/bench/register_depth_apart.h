@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-struct pc_depth_frame; /* lib/register/projective/projective_math.h */
-struct pc_depth_optimizer;  /* lib/register/projective/projective_optimizer.h */
+struct pc_depth_frame;     /* lib/register/projective/projective_math.h */
+struct pc_depth_optimizer; /* lib/register/projective/projective_optimizer.h */
 
 /* Follows the path of two frames that the CUDA back end made; `target` of the path is given. Fills the path; the sums
  * are those of the back end to rounding. milliseconds: from the first launch to the last sum. */

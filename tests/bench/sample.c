@@ -1,7 +1,7 @@
-/* bench_sample [--data DIR] [--quick] [--only NAME]: variants of farthest point sampling on the GPU, side by side in one
- * run, as Markdown. `reference` is one block per cloud, as libraries do it (sample_one_block.cu); `cluster`, `grid` and
- * `grid stored` are the variants of cuda/sample/sample_cuda.h, `chosen` is what pcgpu takes; `CPU` is our own with one
- * thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more than 50 ms.
+/* bench_sample [--data DIR] [--quick] [--only NAME]: variants of farthest point sampling on the GPU, side by side in
+ * one run, as Markdown. `reference` is one block per cloud, as libraries do it (sample_one_block.cu); `cluster`, `grid`
+ * and `grid stored` are the variants of cuda/sample/sample_cuda.h, `chosen` is what pcgpu takes; `CPU` is our own with
+ * one thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more than 50 ms.
  *
  * NAME is part of a group's or a cloud's name. Every program must pick the same: exit code 1 when one does not, 77
  * without CUDA. A time that misses its target is printed, and fails nothing. */

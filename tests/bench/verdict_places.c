@@ -64,9 +64,10 @@ static void car(verdict_world *w, scene_random *r, double x, double y, double de
     roof += van ? 0.7 : 0.0;
     double belt = van ? 1.05 : 0.88, c = cos(degrees * 0.0174533), s = sin(degrees * 0.0174533);
     for (int i = 0; i < 2; i++) {
-        verdict_shape *part = i == 0 ? box(w, SCENE_PAINT, x, y, length, width, 0.22, belt, degrees)
-                                     : box(w, van ? SCENE_PAINT : SCENE_GLASS, x - 0.05 * c * length, y - 0.05 * s * length,
-                                           length * (van ? 0.86 : 0.52), width - 0.22, belt, roof, degrees);
+        verdict_shape *part =
+            i == 0 ? box(w, SCENE_PAINT, x, y, length, width, 0.22, belt, degrees)
+                   : box(w, van ? SCENE_PAINT : SCENE_GLASS, x - 0.05 * c * length, y - 0.05 * s * length,
+                         length * (van ? 0.86 : 0.52), width - 0.22, belt, roof, degrees);
         part->speed[0] = speed * c; /* now: the next one may move it */
         part->speed[1] = speed * s;
     }

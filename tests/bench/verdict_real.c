@@ -18,7 +18,7 @@ typedef struct source {
     int fields; /* of .bin */
     const pcgpu_camera *camera;
     double tolerance[2];
-    bool flat; /* its poses have no heights */
+    bool flat;      /* its poses have no heights */
     int most_apart; /* pairs of frames i and i + 1 ... i + most_apart */
     int count;
     frame frames[MOST_FRAMES];

@@ -12,7 +12,8 @@ bool verdict_dump(const char *path, const verdict_row *rows, int count) {
         return false;
     }
     fputs("index,place,sensor,truth,auto,step,source_points,target_points,error_m,error_deg,right,converged,score,"
-          "fitness,agreement,free_space,inlier_rmse,seconds,voxel,sigma_m,sigma_deg,e0,e1,e2,e3,e4,e5,reason\n", file);
+          "fitness,agreement,free_space,inlier_rmse,seconds,voxel,sigma_m,sigma_deg,e0,e1,e2,e3,e4,e5,reason\n",
+          file);
     for (int i = 0; i < count; i++) {
         const verdict_row *r = &rows[i];
         if (!r->taken) {
@@ -23,8 +24,10 @@ bool verdict_dump(const char *path, const verdict_row *rows, int count) {
         for (char *c = reason; *c; c++) {
             *c = *c == '"' ? '\'' : *c;
         }
-        fprintf(file, "%d,%s,%s,%s,%d,%.3f,%lld,%lld,%.4f,%.4f,%d,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.5f,%g,%.5f,%.5f,%.3g,%.3g,%.3g,%.3g,%.3g,%.3g,\"%s\"\n", i, r->place,
-                r->sensor, verdict_truths[r->truth], r->search, r->step, (long long)r->points[0],
+        fprintf(file,
+                "%d,%s,%s,%s,%d,%.3f,%lld,%lld,%.4f,%.4f,%d,%d,%.4f,%.4f,%.4f,%.4f,%.4f,%.5f,%g,"
+                "%.5f,%.5f,%.3g,%.3g,%.3g,%.3g,%.3g,%.3g,\"%s\"\n",
+                i, r->place, r->sensor, verdict_truths[r->truth], r->search, r->step, (long long)r->points[0],
                 (long long)r->points[1], r->error[0], r->error[1], r->right, r->converged, r->score, r->fitness,
                 r->agreement, r->free_space, r->rmse, r->seconds, r->voxel, r->sigma[0], r->sigma[1], r->eigenvalues[0],
                 r->eigenvalues[1], r->eigenvalues[2], r->eigenvalues[3], r->eigenvalues[4], r->eigenvalues[5], reason);

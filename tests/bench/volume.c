@@ -178,8 +178,8 @@ static double device_ms(pcgpu_context *context, const pcgpu_volume_params *param
 }
 
 /* Ends where plain C without vectors sees something else in the last frame. */
-static void check_bytes(const pcgpu_volume_params *params, const pcgpu_camera *camera, uint16_t *const *frames, double (*T)[16],
-                        int count, const float *vertices, const float *normals) {
+static void check_bytes(const pcgpu_volume_params *params, const pcgpu_camera *camera, uint16_t *const *frames,
+                        double (*T)[16], int count, const float *vertices, const float *normals) {
     const size_t floats = (size_t)camera->width * (size_t)camera->height * 3;
     float *v = malloc(floats * sizeof *v), *n = malloc(floats * sizeof *n);
     pcgpu_context *plain = bench_open(PCGPU_DEVICE_CPU, 0);

@@ -188,7 +188,8 @@ static inline void __trap(void) {
 
 /* Rounded down. */
 static inline float __fadd_rd(float a, float b) {
-    const double sum = (double)a + (double)b, of_b = sum - (double)a, lost = ((double)a - (sum - of_b)) + ((double)b - of_b);
+    const double sum = (double)a + (double)b, of_b = sum - (double)a,
+                 lost = ((double)a - (sum - of_b)) + ((double)b - of_b);
     const float nearest = (float)sum;
     return nearest > sum || (nearest == sum && lost < 0.0) ? nextafterf(nearest, -HUGE_VALF) : nearest;
 }
@@ -351,8 +352,9 @@ struct cudaLaunchConfig_t {
     int numAttrs;
 };
 
-/* Counts calls of the runtime. CUDA_FAIL_AT=N: call N, counted from 0, fails, and with CUDA_FAIL_MANY=M those after it up to M of
- * them; CUDA_FAIL_WITH=memory: as an allocation does, else as a lost device. CUDA_FAIL_COUNT: their number, on standard error at the end. */
+/* Counts calls of the runtime. CUDA_FAIL_AT=N: call N, counted from 0, fails, and with CUDA_FAIL_MANY=M those after it
+ * up to M of them; CUDA_FAIL_WITH=memory: as an allocation does, else as a lost device. CUDA_FAIL_COUNT: their number,
+ * on standard error at the end. */
 cudaError_t emulated_call(void);
 
 typedef struct emulated_shape {
@@ -401,10 +403,11 @@ template <typename... P, typename... A>
 static inline cudaError_t pc_chain_set(pc_chain *chain, int i, const cudaLaunchConfig_t *config, bool,
                                        void (*kernel)(P...), A... arguments) {
     delete chain->kernel[i];
-    chain->kernel[i] = new std::function<void()>([=, shape = emulated_shape{config->gridDim, config->blockDim,
-                                                           EMULATED_MULTIPROCESSORS, config->dynamicSmemBytes}] {
-        emulated_launch(&shape, [=] { kernel(arguments...); });
-    });
+    chain->kernel[i] =
+        new std::function<void()>([=, shape = emulated_shape{config->gridDim, config->blockDim,
+                                                             EMULATED_MULTIPROCESSORS, config->dynamicSmemBytes}] {
+            emulated_launch(&shape, [=] { kernel(arguments...); });
+        });
     return emulated_call();
 }
 

@@ -1,12 +1,14 @@
-/* fail_calls LOG KIND AT MANY PROGRAM ARGUMENT...: runs a program in which one system call fails, as from a disk, a limit or a signal.
+/* fail_calls LOG KIND AT MANY PROGRAM ARGUMENT...: runs a program in which one system call fails, as from a disk, a
+ * limit or a signal.
  *
  * Calls are counted from 0 where the program begins (its entry, after the dynamic linker), over all threads. KIND:
- *   list   no call fails; LOG gets a line "NUMBER NAME FIRST-ARGUMENT THIRD-ARGUMENT" per call, for the caller to choose from
+ *   list   no call fails; LOG gets a line "NUMBER NAME FIRST-ARGUMENT THIRD-ARGUMENT" per call, for the caller to
+ *          choose from
  *   error  call AT is not made; it fails as its kind does: ENOSPC to write, EACCES to open, ENOMEM for memory, else EIO
  *   eintr  the same with EINTR
  *   short  call AT reads or writes half of what it is asked for
- * MANY: 1, or more for all calls of this name from AT on. LOG gets the line of the call that failed. The exit status is that of
- * the program; 128 + N after signal N. 77 where calls cannot be traced. x86-64 only: registers are an ABI's.
+ * MANY: 1, or more for all calls of this name from AT on. LOG gets the line of the call that failed. The exit status is
+ * that of the program; 128 + N after signal N. 77 where calls cannot be traced. x86-64 only: registers are an ABI's.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -26,26 +28,62 @@
 
 enum { LIST, ERROR, EINTR_KIND, SHORT, TRACED = 256 };
 /* What the kernel cannot refuse, or what ends the process; a futex that fails is an error of the C library. */
-static const long never[] = {SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_futex, SYS_rt_sigprocmask, SYS_getpid, SYS_gettid,
-    SYS_getuid, SYS_geteuid, SYS_umask, SYS_set_robust_list, SYS_rseq, SYS_tgkill, SYS_kill, SYS_restart_syscall, SYS_set_tid_address};
+static const long never[] = {SYS_exit,           SYS_exit_group, SYS_rt_sigreturn,    SYS_futex,
+                             SYS_rt_sigprocmask, SYS_getpid,     SYS_gettid,          SYS_getuid,
+                             SYS_geteuid,        SYS_umask,      SYS_set_robust_list, SYS_rseq,
+                             SYS_tgkill,         SYS_kill,       SYS_restart_syscall, SYS_set_tid_address};
 
-static struct { long nr; const char *name; int error; bool interrupted, partial; } calls[] = {
-    {SYS_read, "read", EIO, true, true}, {SYS_write, "write", ENOSPC, true, true}, {SYS_pread64, "pread", EIO, true, true},
-    {SYS_pwrite64, "pwrite", ENOSPC, true, true}, {SYS_writev, "writev", ENOSPC, true, false}, {SYS_openat, "openat", EACCES, true, false},
-    {SYS_open, "open", EACCES, true, false}, {SYS_close, "close", EIO, false, false}, {SYS_mmap, "mmap", ENOMEM, false, false},
-    {SYS_brk, "brk", ENOMEM, false, false}, {SYS_mremap, "mremap", ENOMEM, false, false}, {SYS_mprotect, "mprotect", ENOMEM, false, false},
-    {SYS_clone3, "clone3", EAGAIN, false, false}, {SYS_clone, "clone", EAGAIN, false, false}, {SYS_ftruncate, "ftruncate", ENOSPC, true, false},
-    {SYS_fallocate, "fallocate", ENOSPC, true, false}, {SYS_fsync, "fsync", EIO, true, false}, {SYS_flock, "flock", ENOLCK, true, false},
-    {SYS_fcntl, "fcntl", EINVAL, true, false}, {SYS_poll, "poll", EINVAL, true, false}, {SYS_ppoll, "ppoll", EINVAL, true, false},
-    {SYS_nanosleep, "nanosleep", EINVAL, true, false}, {SYS_clock_nanosleep, "clock_nanosleep", EINVAL, true, false},
-    {SYS_newfstatat, "fstatat", EIO, false, false}, {SYS_stat, "stat", EIO, false, false}, {SYS_fstat, "fstat", EIO, false, false},
-    {SYS_lstat, "lstat", EIO, false, false}, {SYS_rename, "rename", EIO, false, false}, {SYS_renameat2, "renameat2", EIO, false, false},
-    {SYS_link, "link", EIO, false, false}, {SYS_linkat, "linkat", EIO, false, false}, {SYS_unlink, "unlink", EIO, false, false},
-    {SYS_mkdir, "mkdir", ENOSPC, false, false}, {SYS_getdents64, "getdents", EIO, false, false}, {SYS_lseek, "lseek", EIO, false, false},
-    {SYS_readlink, "readlink", EIO, false, false}, {SYS_munmap, "munmap", ENOMEM, false, false}, {SYS_ioctl, "ioctl", EIO, false, false},
-    {SYS_rt_sigaction, "sigaction", EINVAL, false, false}, {SYS_madvise, "madvise", ENOMEM, false, false},
-    {SYS_sched_getaffinity, "sched_getaffinity", EINVAL, false, false}, {SYS_getcwd, "getcwd", ENOENT, false, false},
-    {SYS_fchmod, "fchmod", EPERM, false, false}, {SYS_access, "access", EIO, false, false}, {SYS_prlimit64, "prlimit", EINVAL, false, false},
+static struct {
+    long nr;
+    const char *name;
+    int error;
+    bool interrupted, partial;
+} calls[] = {
+    {SYS_read, "read", EIO, true, true},
+    {SYS_write, "write", ENOSPC, true, true},
+    {SYS_pread64, "pread", EIO, true, true},
+    {SYS_pwrite64, "pwrite", ENOSPC, true, true},
+    {SYS_writev, "writev", ENOSPC, true, false},
+    {SYS_openat, "openat", EACCES, true, false},
+    {SYS_open, "open", EACCES, true, false},
+    {SYS_close, "close", EIO, false, false},
+    {SYS_mmap, "mmap", ENOMEM, false, false},
+    {SYS_brk, "brk", ENOMEM, false, false},
+    {SYS_mremap, "mremap", ENOMEM, false, false},
+    {SYS_mprotect, "mprotect", ENOMEM, false, false},
+    {SYS_clone3, "clone3", EAGAIN, false, false},
+    {SYS_clone, "clone", EAGAIN, false, false},
+    {SYS_ftruncate, "ftruncate", ENOSPC, true, false},
+    {SYS_fallocate, "fallocate", ENOSPC, true, false},
+    {SYS_fsync, "fsync", EIO, true, false},
+    {SYS_flock, "flock", ENOLCK, true, false},
+    {SYS_fcntl, "fcntl", EINVAL, true, false},
+    {SYS_poll, "poll", EINVAL, true, false},
+    {SYS_ppoll, "ppoll", EINVAL, true, false},
+    {SYS_nanosleep, "nanosleep", EINVAL, true, false},
+    {SYS_clock_nanosleep, "clock_nanosleep", EINVAL, true, false},
+    {SYS_newfstatat, "fstatat", EIO, false, false},
+    {SYS_stat, "stat", EIO, false, false},
+    {SYS_fstat, "fstat", EIO, false, false},
+    {SYS_lstat, "lstat", EIO, false, false},
+    {SYS_rename, "rename", EIO, false, false},
+    {SYS_renameat2, "renameat2", EIO, false, false},
+    {SYS_link, "link", EIO, false, false},
+    {SYS_linkat, "linkat", EIO, false, false},
+    {SYS_unlink, "unlink", EIO, false, false},
+    {SYS_mkdir, "mkdir", ENOSPC, false, false},
+    {SYS_getdents64, "getdents", EIO, false, false},
+    {SYS_lseek, "lseek", EIO, false, false},
+    {SYS_readlink, "readlink", EIO, false, false},
+    {SYS_munmap, "munmap", ENOMEM, false, false},
+    {SYS_ioctl, "ioctl", EIO, false, false},
+    {SYS_rt_sigaction, "sigaction", EINVAL, false, false},
+    {SYS_madvise, "madvise", ENOMEM, false, false},
+    {SYS_sched_getaffinity, "sched_getaffinity", EINVAL, false, false},
+    {SYS_getcwd, "getcwd", ENOENT, false, false},
+    {SYS_fchmod, "fchmod", EPERM, false, false},
+    {SYS_access, "access", EIO, false, false},
+    {SYS_prlimit64, "prlimit", EINVAL, false, false},
 };
 enum { CALLS = sizeof calls / sizeof calls[0] };
 
@@ -93,7 +131,8 @@ static bool to_entry(pid_t child) {
         return false;
     }
     r.rip = entry;
-    return ptrace(PTRACE_POKETEXT, child, (void *)entry, (void *)text) == 0 && ptrace(PTRACE_SETREGS, child, NULL, &r) == 0;
+    return ptrace(PTRACE_POKETEXT, child, (void *)entry, (void *)text) == 0 &&
+           ptrace(PTRACE_SETREGS, child, NULL, &r) == 0;
 }
 
 typedef struct plan {
@@ -104,7 +143,12 @@ typedef struct plan {
 } plan;
 
 /* first, third: the registers that were changed; a call leaves them as they are. */
-static struct { pid_t thread; bool inside, changed; int error; unsigned long long first, third; } traced[TRACED];
+static struct {
+    pid_t thread;
+    bool inside, changed;
+    int error;
+    unsigned long long first, third;
+} traced[TRACED];
 
 static int slot_of(pid_t thread) {
     int free_one = 0;
@@ -122,8 +166,8 @@ static int slot_of(pid_t thread) {
 
 static void note(const plan *p, long nr, const struct user_regs_struct *r) {
     const int i = find(nr);
-    fprintf(p->log, "%ld %s %lld %lld %d %d\n", p->made, i < 0 ? "other" : calls[i].name, (long long)r->rdi, (long long)r->rdx,
-            i >= 0 && calls[i].interrupted, i >= 0 && calls[i].partial);
+    fprintf(p->log, "%ld %s %lld %lld %d %d\n", p->made, i < 0 ? "other" : calls[i].name, (long long)r->rdi,
+            (long long)r->rdx, i >= 0 && calls[i].interrupted, i >= 0 && calls[i].partial);
 }
 
 /* At the entry of a call: decides, and changes what the kernel sees of it. */
@@ -211,7 +255,11 @@ int main(int argc, char **argv) {
               : strcmp(argv[2], "error") == 0 ? ERROR
               : strcmp(argv[2], "eintr") == 0 ? EINTR_KIND
                                               : SHORT,
-              atol(argv[3]), atol(argv[4]), 0, -1, fopen(argv[1], "we")};
+              atol(argv[3]),
+              atol(argv[4]),
+              0,
+              -1,
+              fopen(argv[1], "we")};
     if (!p.log) {
         perror(argv[1]);
         return 2;
@@ -231,7 +279,8 @@ int main(int argc, char **argv) {
     if (!WIFSTOPPED(status)) {
         return WIFEXITED(status) ? WEXITSTATUS(status) : 77;
     }
-    if (ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0 ||
+    if (ptrace(PTRACE_SETOPTIONS, child, NULL,
+               (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)) != 0 ||
         !to_entry(child)) {
         kill(child, SIGKILL);
         return 77;

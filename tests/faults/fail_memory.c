@@ -1,7 +1,7 @@
-/* To be preloaded: allocation FAIL_AT, counted from 0 where main begins, and those after it up to FAIL_MANY of them return
- * NULL. Without FAIL_AT their number is written to standard error at the end. The process aborts when its
- * first thread allocates or frees memory while SIGTERM is blocked. What libraries allocate before main, such as
- * the CUDA runtime, never fails: they end by a signal, and no program can help it. */
+/* To be preloaded: allocation FAIL_AT, counted from 0 where main begins, and those after it up to FAIL_MANY of them
+ * return NULL. Without FAIL_AT their number is written to standard error at the end. The process aborts when its first
+ * thread allocates or frees memory while SIGTERM is blocked. What libraries allocate before main, such as the CUDA
+ * runtime, never fails: they end by a signal, and no program can help it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,8 +24,10 @@ static _Thread_local bool creates; /* a thread, which takes over the blocked sig
 /* A handler that has interrupted the allocator waits for the lock that is held while signals are blocked. */
 static void check_signals(void) {
     sigset_t blocked;
-    /* Other threads block signals for good; what all threads do between files_lock and files_unlock, the first one does, too. */
-    if (started && !creates && gettid() == getpid() && pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 && sigismember(&blocked, SIGTERM)) {
+    /* Other threads block signals for good; what all threads do between files_lock and files_unlock, the first one
+     * does, too. */
+    if (started && !creates && gettid() == getpid() && pthread_sigmask(SIG_BLOCK, NULL, &blocked) == 0 &&
+        sigismember(&blocked, SIGTERM)) {
         static const char why[] = "memory is allocated or freed while signals are blocked\n";
         (void)!write(STDERR_FILENO, why, sizeof why - 1);
         abort();

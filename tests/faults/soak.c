@@ -1,7 +1,8 @@
-/* soak SECONDS THREADS FOLDER: a process that uses the library for a long time. THREADS threads (1 to 16), each with a context of its
- * own in each round, go through every operation with the files of testdata/ (FOLDER), and through calls that fail. After a round, when
- * all contexts are closed, no more memory is allocated and no more files are open than after the warm-up, which is the first two rounds.
- * Prints a line every minute, and at the end the counts; exit code 1 when something grew.
+/* soak SECONDS THREADS FOLDER: a process that uses the library for a long time. THREADS threads (1 to 16), each with a
+ * context of its own in each round, go through every operation with the files of testdata/ (FOLDER), and through calls
+ * that fail. After a round, when all contexts are closed, no more memory is allocated and no more files are open than
+ * after the warm-up, which is the first two rounds. Prints a line every minute, and at the end the counts; exit code 1
+ * when something grew.
  */
 #include "pcgpu.h"
 
@@ -33,7 +34,9 @@ static void fail(job *j, const char *what, const pcgpu_context *context) {
 #define EXPECT(status, call) ((call) == (status) ? (void)0 : fail(j, #call, context))
 #define WORKS(call)          EXPECT(PCGPU_OK, call)
 
-static void path_of(const job *j, const char *name, char path[512]) { snprintf(path, 512, "%s/%s", j->folder, name); }
+static void path_of(const job *j, const char *name, char path[512]) {
+    snprintf(path, 512, "%s/%s", j->folder, name);
+}
 
 /* Every format that can be written, and read again: whole, and cut short, which is an error or a warning. */
 static void files(job *j, pcgpu_context *context, const pcgpu_cloud *cloud) {
@@ -88,7 +91,8 @@ static void picks_and_voxels(job *j, pcgpu_context *context, const pcgpu_cloud *
     EXPECT(PCGPU_ERROR_ARGUMENT, pcgpu_voxelize(context, cloud, &voxelize, &voxels));
 }
 
-/* Odometry of both scans in turns, with their map and loops, then localization in that map, by another method each round. */
+/* Odometry of both scans in turns, with their map and loops, then localization in that map, by another method each
+ * round. */
 static void scans(job *j, pcgpu_context *context, const pcgpu_cloud *both[2]) {
     pcgpu_register_params registration;
     pcgpu_registration result;
@@ -274,15 +278,18 @@ int main(int argc, char **argv) {
         most = used.allocated > most && round > 1 ? used.allocated : most;
         if (seconds() > next) {
             next += 60;
-            printf("%4.0f s, round %d: %zu bytes allocated, %ld KiB resident, %d files\n", seconds() - begin, round, used.allocated,
-                   used.resident, used.files);
+            printf("%4.0f s, round %d: %zu bytes allocated, %ld KiB resident, %d files\n", seconds() - begin, round,
+                   used.allocated, used.resident, used.files);
             fflush(stdout);
         }
     }
-    printf("%d rounds of %d threads, %.0f s: allocated %zu bytes after round 2, at most %zu later; resident %ld, then %ld KiB; files open %d, "
-           "then %d\n", round, threads, seconds() - begin, warm.allocated, most, warm.resident, used.resident, warm.files, used.files);
+    printf("%d rounds of %d threads, %.0f s: allocated %zu bytes after round 2, at most %zu later; resident %ld, then "
+           "%ld KiB; files open %d, then %d\n",
+           round, threads, seconds() - begin, warm.allocated, most, warm.resident, used.resident, warm.files,
+           used.files);
     /* A thread of the C library may keep some hundred bytes. Resident memory has what free() has not given back. */
-    bool grew = most > warm.allocated + 16384 || used.files != warm.files || used.resident > warm.resident + warm.resident / 2 + 65536;
+    bool grew = most > warm.allocated + 16384 || used.files != warm.files ||
+                used.resident > warm.resident + warm.resident / 2 + 65536;
     if (grew) {
         puts("FAIL: memory or files grew");
     }

@@ -1,5 +1,5 @@
-/* What must hold for any file of a camera: a sentence that names the file, or a camera within its limits; and what looks like one
- * by its first bytes has no other effect. */
+/* What must hold for any file of a camera: a sentence that names the file, or a camera within its limits; and what
+ * looks like one by its first bytes has no other effect. */
 #include "fuzz.h"
 
 #include "camera_file.h"
@@ -26,6 +26,7 @@ int fuzz_check_camera(const uint8_t *data, size_t size) {
     MUST(looks || memchr(data, '{', size)); /* JSON is known by its keys */
     MUST(format && format[0] && camera_check(&camera, &why));
     MUST(camera.fx > 0 && camera.fy > 0 && isfinite(camera.cx) && isfinite(camera.cy));
-    MUST(camera.width >= 0 && camera.width <= PCGPU_DEPTH_SIDE && camera.height >= 0 && camera.height <= PCGPU_DEPTH_SIDE);
+    MUST(camera.width >= 0 && camera.width <= PCGPU_DEPTH_SIDE && camera.height >= 0 &&
+         camera.height <= PCGPU_DEPTH_SIDE);
     return 1;
 }

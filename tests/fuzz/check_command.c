@@ -13,14 +13,14 @@
 /* The program without its main(), and without its signals: libFuzzer finds by its own what takes too long. */
 #include "files.h"
 int pcgpu_main(int argc, char **argv);
-#define main pcgpu_main
+#define main                  pcgpu_main
 #define files_catch_signals() ((void)0)
 #include "main.c" /* cmd/main.c */
 #undef files_catch_signals
 #undef main
 
-/* "@" with an extension is the input, "@+" the input over the first bytes of b.bin, a cloud of 900 points; p.txt has three poses, d.pgm is a
- * depth image. */
+/* "@" with an extension is the input, "@+" the input over the first bytes of b.bin, a cloud of 900 points; p.txt has
+ * three poses, d.pgm is a depth image. */
 static const char *const sets[] = {
     "sample -m 7 @+.bin -o out.ply --indices out.txt --threads 1",
     "sample --min-distance 0.5 @.xyz -o out.pcd --threads 1",
@@ -176,8 +176,8 @@ static bool exists(const char *name) {
 
 int fuzz_check_command(int set, const uint8_t *data, size_t size) {
     static bool first = true;
-    static const char *const outputs[] = {"out", "out.txt", "out.json", "out.npy", "out.npz", "out.ply", "out.png", "out.pcd",
-                                          "out.las", "out.xyz", "out.glb", "out.html"};
+    static const char *const outputs[] = {"out",     "out.txt", "out.json", "out.npy", "out.npz", "out.ply",
+                                          "out.png", "out.pcd", "out.las",  "out.xyz", "out.glb", "out.html"};
     enum { OUTPUTS = sizeof outputs / sizeof outputs[0] };
     char text[512], input[16], *words[MAX_WORDS + 1];
     int count = 0;

@@ -1,4 +1,5 @@
-/* What must hold for any table in JSON: a sentence that names the place, or objects with the members that were asked for. */
+/* What must hold for any table in JSON: a sentence that names the place, or objects with the members that were asked
+ * for. */
 #include "fuzz.h"
 
 #include "json_table.h"

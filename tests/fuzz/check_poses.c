@@ -26,7 +26,8 @@ static int check_trajectory(bool unfinished) {
     reason why = {""};
     trajectory t;
     FILE *stream = unfinished ? fopen("poses.txt", "rb") : NULL;
-    const bool good = unfinished ? trajectory_read_unfinished(stream, "poses.txt", &t, &why) : trajectory_read("poses.txt", &t, &why);
+    const bool good =
+        unfinished ? trajectory_read_unfinished(stream, "poses.txt", &t, &why) : trajectory_read("poses.txt", &t, &why);
     if (stream) {
         fclose(stream);
     }

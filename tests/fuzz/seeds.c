@@ -36,7 +36,8 @@ static const struct {
      "end_header\n",
      "513149.1 5403150.2 290.3\n513150.6 5404078.7 343.9\n", 0},
     {"mesh", "ascii",
-     "ply\nformat ascii 1.0\nelement vertex 4\n" XYZ "element face 2\nproperty uchar flag\nproperty list uchar int vertex_indices\n"
+     "ply\nformat ascii 1.0\nelement vertex 4\n" XYZ
+     "element face 2\nproperty uchar flag\nproperty list uchar int vertex_indices\n"
      "end_header\n",
      "0 0 0\n1 0 0\n1 1 0\n0 1 0\n7 4 0 1 2 3\n7 3 0 1 2\n", 0},
     {"mesh", "faces_first", "ply\nformat ascii 1.0\n" FACE "element vertex 3\n" XYZ "end_header\n",
@@ -47,18 +48,22 @@ static const struct {
      "\x01\x01\x01\x02\x01\x01\x02\x02\x01\x01\x02\x01\x07\x03\x01\x02\x03\x07\x03\x03\x02\x01", 0},
     {"glb", "nodes",
      "{\"scene\":0,\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[1,2e0,-3],\"children\":[1]},"
-     "{\"mesh\":0,\"rotation\":[0,0,0,1],\"scale\":[2,2,2]}],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],",
+     "{\"mesh\":0,\"rotation\":[0,0,0,1],\"scale\":[2,2,2]}],"
+     "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],",
      "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":4,\"type\":\"VEC3\"},"
      "{\"bufferView\":1,\"componentType\":5121,\"count\":6,\"type\":\"SCALAR\"}],"
      "\"bufferViews\":[{\"buffer\":0,\"byteLength\":48},{\"buffer\":0,\"byteOffset\":48,\"byteLength\":6}]}",
      0},
     {"glb", "matrix",
-     "{ \"scenes\" : [ {\"nodes\": [ 0 ]} ], \"nodes\": [{\"mesh\": 0, \"matrix\": [1,0,0,0, 0,1,0,0, 0,0,1,0, 5,6,7,1]}],\n",
-     "\"meshes\": [{\"name\": \"a \\\" ]\", \"primitives\": [{\"mode\": 4, \"attributes\": {\"NORMAL\": 0, \"POSITION\": 0}}]}],\n"
-     "\"accessors\": [{\"bufferView\": 0, \"componentType\": 5126, \"count\": 3, \"type\": \"VEC3\", \"byteOffset\": 12}],"
-     "\"bufferViews\": [{\"buffer\": 0, \"byteLength\": 48, \"byteStride\": 12}]}",
+     "{ \"scenes\" : [ {\"nodes\": [ 0 ]} ], \"nodes\": [{\"mesh\": 0, \"matrix\": [1,0,0,0, 0,1,0,0, 0,0,1,0, "
+     "5,6,7,1]}],\n",
+     "\"meshes\": [{\"name\": \"a \\\" ]\", \"primitives\": [{\"mode\": 4, \"attributes\": {\"NORMAL\": 0, "
+     "\"POSITION\": 0}}]}],\n"
+     "\"accessors\": [{\"bufferView\": 0, \"componentType\": 5126, \"count\": 3, \"type\": \"VEC3\", \"byteOffset\": "
+     "12}],\"bufferViews\": [{\"buffer\": 0, \"byteLength\": 48, \"byteStride\": 12}]}",
      0},
-    {"obj", "corners", "# c\no a\nv 0 0 0\nv 1 0 0 \nv 1 1 .5e1\nv 0 1 0\nvn 0 0 1\nvt 0 0\n", "f 1/1/1 2//1 3/1 4\nf -1 -2 -3\ng b\ns off\n", 0},
+    {"obj", "corners", "# c\no a\nv 0 0 0\nv 1 0 0 \nv 1 1 .5e1\nv 0 1 0\nvn 0 0 1\nvt 0 0\n",
+     "f 1/1/1 2//1 3/1 4\nf -1 -2 -3\ng b\ns off\n", 0},
     {"obj", "colors", "v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 1 1 0 0.5 0.5 1\n", "f 1 2 3\n", 0},
     {"pcd", "ascii",
      "# c\nVERSION .7\nFIELDS x y z _ h\nSIZE 4 4 8 1 2\nTYPE F F F U I\nCOUNT 1 1 1 2 2\nWIDTH 2\nHEIGHT 1\n"
@@ -87,28 +92,39 @@ static const struct {
     {"yaml", "data", "POINT_CLOUD_RANGE: &r [-74.88, -74.88, -2, 74.88, 74.88, 4.0]\nDATA_PROCESSOR:\n",
      "  - {NAME: transform_points_to_voxels_placeholder, VOXEL_SIZE: [0.32, 0.32, 6]}\nALSO: *r\n", 0},
     {"python", "model",
-     "# a comment\n'''two\n\"lines'''\nvoxel_size = [0.16, .16, 4]\nrange_ = (0, -39.68, -3, 69.12, 39.68, 1,)\nmodel = dict(\n"
-     "    type='VoxelNet',\n    data_preprocessor=dict(voxel=True, voxel_layer=dict(max_num_points=3_2, voxel_size=voxel_size,\n",
+     "# a comment\n'''two\n\"lines'''\nvoxel_size = [0.16, .16, 4]\nrange_ = (0, -39.68, -3, 69.12, 39.68, 1,)\nmodel "
+     "= dict(\n"
+     "    type='VoxelNet',\n    data_preprocessor=dict(voxel=True, voxel_layer=dict(max_num_points=3_2, "
+     "voxel_size=voxel_size,\n",
      "        point_cloud_range=(range_), max_voxels=(16000, 4e4)[0] if False else (16000, 40000)[:1])),\n"
      "    voxel_encoder={'type': 'Pillar' \"FeatureNet\", 'in_channels': 4, **x})\n"
-     "model = dict(data_preprocessor=dict(voxel_layer=dict(point_cloud_range=range_, voxel_size=voxel_size, max_num_points=-1, "
-     "max_voxels=-1), voxel_type='dynamic'), voxel_encoder=dict(type=r'DynamicVFE'))\n",
+     "model = dict(data_preprocessor=dict(voxel_layer=dict(point_cloud_range=range_, voxel_size=voxel_size, "
+     "max_num_points=-1, max_voxels=-1), voxel_type='dynamic'), voxel_encoder=dict(type=r'DynamicVFE'))\n",
      0},
     {"python", "code",
-     "import os\nfrom a import (b,\n c)\nx = [i for i in range(3)]\nif x:\n    model = dict(y=1)\nz = a.b(c)[1:2] + f'{x}' ; w = {1, 2}\n",
-     "_delete_ = None\nmodel = dict(voxel_layer=dict(_delete_=True, point_cloud_range=[0, 0, 0, 1, 1, 1], voxel_size=[1, 1, 1],\n"
+     "import os\nfrom a import (b,\n c)\nx = [i for i in range(3)]\nif x:\n    model = dict(y=1)\nz = a.b(c)[1:2] + "
+     "f'{x}' ; w = {1, 2}\n",
+     "_delete_ = None\nmodel = dict(voxel_layer=dict(_delete_=True, point_cloud_range=[0, 0, 0, 1, 1, 1], "
+     "voxel_size=[1, 1, 1],\n"
      "  max_num_points=5, max_voxels=9))\ny = lambda k: {k: -x, 'l': not k}\n",
      0},
-    {"json", "table", "[\n{\"token\": \"a\\u00e9\\ud83d\\ude00\\n\", \"timestamp\": 1532402927647951, \"rotation\": [1, 0.5, -2e-3, 0],\n",
+    {"json", "table",
+     "[\n{\"token\": \"a\\u00e9\\ud83d\\ude00\\n\", \"timestamp\": 1532402927647951, \"rotation\": [1, 0.5, -2e-3, "
+     "0],\n",
      "\"more\": [[], {}, {\"a\": [true, null]}, \"x\\\\\"], \"most\": {\"b\": {\"c\": [1, [2, [3]]]}}}, \n"
-     "{ \"rotation\" : [ 1 , 2 , 3 , 4 ] , \"timestamp\":0,\"token\":\"\"},{\"timestamp\":1,\"token\":\"t\",\"rotation\":[0,0,0,1]}]\n",
+     "{ \"rotation\" : [ 1 , 2 , 3 , 4 ] , "
+     "\"timestamp\":0,\"token\":\"\"},{\"timestamp\":1,\"token\":\"t\",\"rotation\":[0,0,0,1]}]\n",
      0},
     {"json", "empty", "[]", NULL, 0},
     {"nuscenes", "scans",
-     "[{\"token\":\"a\",\"prev\":\"\",\"ego_pose_token\":\"e\",\"calibrated_sensor_token\":\"s\",\"filename\":\"x/a.bin\",\"timestamp\":1},\n"
-     "{\"token\":\"b\",\"prev\":\"a\",\"ego_pose_token\":\"f\",\"calibrated_sensor_token\":\"s\",\"filename\":\"b.bin\",\"timestamp\":2e6},\n"
-     "{\"token\":\"c\",\"prev\":\"\",\"ego_pose_token\":\"e\",\"calibrated_sensor_token\":\"t\",\"filename\":\"c.jpg\",\"timestamp\":3}]%\n",
-     "[{\"token\":\"e\",\"rotation\":[1,0,0,0],\"translation\":[1,2,3]},{\"token\":\"f\",\"rotation\":[0,1,0,0],\"translation\":[0,0,0]}]%"
+     "[{\"token\":\"a\",\"prev\":\"\",\"ego_pose_token\":\"e\","
+     "\"calibrated_sensor_token\":\"s\",\"filename\":\"x/a.bin\",\"timestamp\":1},\n"
+     "{\"token\":\"b\",\"prev\":\"a\",\"ego_pose_token\":\"f\","
+     "\"calibrated_sensor_token\":\"s\",\"filename\":\"b.bin\",\"timestamp\":2e6},\n"
+     "{\"token\":\"c\",\"prev\":\"\",\"ego_pose_token\":\"e\","
+     "\"calibrated_sensor_token\":\"t\",\"filename\":\"c.jpg\",\"timestamp\":3}]%\n",
+     "[{\"token\":\"e\",\"rotation\":[1,0,0,0],\"translation\":[1,2,3]},"
+     "{\"token\":\"f\",\"rotation\":[0,1,0,0],\"translation\":[0,0,0]}]%"
      "[{\"token\":\"s\",\"rotation\":[0.5,0.5,-0.5,0.5],\"translation\":[0,-1e0,0]}]",
      0},
     {"poses", "kitti", "1 0 0 0.5 0 1 0 -2 0 0 1 3e1\n# a comment\n\n",
@@ -117,21 +133,28 @@ static const struct {
     {"poses", "tum", "0.1 1 2 3 0 0 0 1\n# lost 0.2\n", "0.3 1 2 3 0.5 0.5 0.5 0.5\n", 0},
     {"poses", "times", "0\n0.1\n# half a second\n", "0.5\n1.25e0\n", 0},
     {"poses", "calibration", "P0: 1 0 0 0 0 1 0 0 0 0 1 0\n", "Tr: 0 -1 0 0.1 0 0 -1 -0.2 1 0 0 -0.3\n", 0},
-    {"poses", "log", "0 0 1\n1 0 0 0.5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "1 1 2\n0 -1 0 0\n1 0 0 0\n0 0 1 0\n0 0 0 1\n", 0},
+    {"poses", "log", "0 0 1\n1 0 0 0.5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "1 1 2\n0 -1 0 0\n1 0 0 0\n0 0 1 0\n0 0 0 1\n",
+     0},
     {"poses", "7scenes", "1 0 0 0.5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "-1.#IND nan inf 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", 0},
-    {"poses", "json", "{\"class_name\": \"PinholeCameraTrajectory\", \"parameters\": [{\"extrinsic\": [1,0,0,0,0,1,0,0,",
+    {"poses", "json",
+     "{\"class_name\": \"PinholeCameraTrajectory\", \"parameters\": [{\"extrinsic\": [1,0,0,0,0,1,0,0,",
      "0,0,1,0,0.5,-1,2,1], \"intrinsic\": {\"width\": 4, \"height\": 3}}]}\n", 0},
     {"poses", "kitti-times", "0 1 0 0 0.5 0 1 0 -2 0 0 1 3e1\n", "0.1 0 -1 0 1 1 0 0 2 0 0 1 3\n", 0},
     {"poses", "associations", "# list\n0.1 rgb/a.png 0.11 depth/a.png\n", "0.2 rgb/b.png 0.21 depth/b.png\n", 0},
     {"camera", "3x3", "# fx 0 cx\n525 0 319.5\n0 525 239.5\n", "0 0 1\n", 0},
     {"camera", "4x4", "525, 0, 319.5, 0\n0, 525, 239.5, 0\n", "0, 0, 1, 0\n0, 0, 0, 1\n", 0},
-    {"camera", "json", "{ \"height\" : 480, \"intrinsic_matrix\" : [ 525, 0, 0, 0, 525, 0, 319.5, 239.5, 1 ],", "\"width\" : 640 }\n", 0},
-    {"camera", "realsense", "{\"a\": [{\"b\": null}, true], \"fx\": 600.5, \"fy\": 601, \"ppx\": 320,", " \"ppy\": 240, \"model\": \"x\\\"y\"}", 0},
-    {"camera", "kitti", "P0: 7 0 6 0 0 7 1 0 0 0 1 0\nP2: 721 0 609 44 0 721 172 0.2 0 0 1 0\n", "Tr: 0 -1 0 0.1 0 0 -1 -0.2 1 0 0 -0.3\n", 0},
+    {"camera", "json", "{ \"height\" : 480, \"intrinsic_matrix\" : [ 525, 0, 0, 0, 525, 0, 319.5, 239.5, 1 ],",
+     "\"width\" : 640 }\n", 0},
+    {"camera", "realsense", "{\"a\": [{\"b\": null}, true], \"fx\": 600.5, \"fy\": 601, \"ppx\": 320,",
+     " \"ppy\": 240, \"model\": \"x\\\"y\"}", 0},
+    {"camera", "kitti", "P0: 7 0 6 0 0 7 1 0 0 0 1 0\nP2: 721 0 609 44 0 721 172 0.2 0 0 1 0\n",
+     "Tr: 0 -1 0 0.1 0 0 -1 -0.2 1 0 0 -0.3\n", 0},
     {"npy", "f4", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
      32},
     {"npy", "records", "\x93NUMPY\x01\1",
-     "\x6c\1{'descr': [('x', '<f4'), ('y', '<f4'), ('', '|V2'), ('z', '<f8')], 'fortran_order': False, 'shape': (2,), }\n", 36},
+     "\x6c\1{'descr': [('x', '<f4'), ('y', '<f4'), ('', '|V2'), ('z', '<f8')], 'fortran_order': False, 'shape': (2,), "
+     "}\n",
+     36},
     {"npy", "f8", "\x93NUMPY\x02\1",
      "\x46\1\1\1{'descr': '>f8', 'fortran_order': True, 'shape': (3, 3), }           \n", 72},
     {"xyz", "blanks", "# x y z i\n", "1 2 3 4\r\n-0.5 1e3 .25 nan\n\n# c\n1.234567890123456789e+01 0 0 7\n", 0},
@@ -155,10 +178,10 @@ static const struct {
     {"png", "texts", "", "\2\2\0\1", 0},
     {"content", "ply", "ply\nformat ascii 1.0\nelement vertex 1\n" XYZ "end_header\n", "1 2 3\n", 0},
     {"content", "crlf", "ply\r\nformat ascii 1.0\r\nelement vertex 1\r\n" XYZ "end_header\r\n", "1 2 3\r\n", 0},
-    {"content", "pcd", "# .PCD v.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nPOINTS 1\nDATA ascii\n", "1 2 3\n",
-     0},
-    {"content", "npy", "\x93NUMPY\x01\1", "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n",
-     32},
+    {"content", "pcd", "# .PCD v.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nPOINTS 1\nDATA ascii\n",
+     "1 2 3\n", 0},
+    {"content", "npy", "\x93NUMPY\x01\1",
+     "\x46\1{'descr': '<f4', 'fortran_order': False, 'shape': (2, 4), }          \n", 32},
     {"content", "xyz", "", "1 2 3\n4 5 6\n", 0},
     {"content", "pgm", "P5\n3 4 16448\n", NULL, 24},
     {"indices", "i4", "\x93NUMPY\x01\1",
@@ -219,7 +242,8 @@ static size_t make_png(uint8_t *out, int width, int height, int interlaced, int 
 }
 
 static size_t deflated(uint8_t *out, size_t most, const void *data, size_t size, int bits) {
-    z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = out, .avail_out = (uInt)most};
+    z_stream z = {
+        .next_in = (z_const Bytef *)(uintptr_t)data, .avail_in = (uInt)size, .next_out = out, .avail_out = (uInt)most};
     if (deflateInit2(&z, 9, Z_DEFLATED, bits, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
         return 0;
     }
@@ -285,7 +309,8 @@ static void put_double(uint8_t *out, double value) {
 
 /* A .las of two points: 1.2 with format 3 and two extra dimensions, or 1.4 with format 6. */
 static size_t make_las(uint8_t *out, int minor) {
-    const size_t header = minor == 4 ? 375 : 227, extra = minor == 4 ? 0 : 54 + 2 * 192, size = minor == 4 ? 30 : 34 + 6;
+    const size_t header = minor == 4 ? 375 : 227, extra = minor == 4 ? 0 : 54 + 2 * 192,
+                 size = minor == 4 ? 30 : 34 + 6;
     memcpy(out, "LASF", 4);
     out[24] = 1;
     out[25] = (uint8_t)minor;

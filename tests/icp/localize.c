@@ -2,8 +2,9 @@
  * elsewhere along it, are localized. 5 s.
  *
  * cuda: whole sequences, byte for byte as the CPU does them; exit code 77 without such a device.
- * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans that
- * are lost and found again elsewhere, trajectories gone on with, deskewing, maps far from their origin, what is refused.
+ * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans
+ * that are lost and found again elsewhere, trajectories gone on with, deskewing, maps far from their origin, what is
+ * refused.
  */
 #include "icp_test.h"
 #include "ndt_cpu.h"
@@ -147,7 +148,8 @@ static void check_poses(void) {
     expect(good == SCANS, "tracking", "poses", "all scans have one", good);
     expect_near(poses, 0.02, 0.05, "tracking");
     for (int i = 0; i < SCANS; i++) {
-        expect(!frames[i].keyframe && frames[i].attempts == 1, "tracking", "scans", "do not join, are found at once", i);
+        expect(!frames[i].keyframe && frames[i].attempts == 1, "tracking", "scans", "do not join, are found at once",
+               i);
         expect(frames[i].registration.score > 0.8, "tracking", "agreement", "high", i);
     }
 }
@@ -263,7 +265,8 @@ static void check_cuda(void) {
         expect(good > 0 && memcmp(poses, others, sizeof poses) == 0, "cuda", "poses", "those of the CPU", i);
         for (int k = 0; k < SCANS; k++) {
             expect(frames[k].registration.score == unused[k].registration.score &&
-                       frames[k].attempts == unused[k].attempts, "cuda", "scores", "those of the CPU", k);
+                       frames[k].attempts == unused[k].attempts,
+                   "cuda", "scores", "those of the CPU", k);
         }
         printf("cuda: %d of %d poses\n", good, SCANS);
     }

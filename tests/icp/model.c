@@ -223,8 +223,8 @@ static void check_cuts(int levels, int64_t points) {
             const pc_ndt_measure given = {.center = {1.0, -2.0, 0.5}, .gyration = {9.0, 9.0, 12.0}};
             side *s = sides[i];
             s->measure = given;
-            expect(s->backend->ndt->sequence_cut(s->context, s->sequence, &m, &s->measure) == PCGPU_OK, "cut", "cutting",
-                   pcgpu_last_error(s->context), cut);
+            expect(s->backend->ndt->sequence_cut(s->context, s->sequence, &m, &s->measure) == PCGPU_OK, "cut",
+                   "cutting", pcgpu_last_error(s->context), cut);
         }
         compare(levels, "cut", cut);
         expect(cut == 0   ? reference.measure.cells == all

@@ -309,9 +309,11 @@ typedef struct bench_state {
     const char *label; /* of the back end */
 } bench_state;
 
-static void expect_picks(bench_state *s, pcgpu_status status, int64_t count, const int32_t *indices, const float *distances) {
+static void expect_picks(bench_state *s, pcgpu_status status, int64_t count, const int32_t *indices,
+                         const float *distances) {
     expect(s->bed, status == PCGPU_OK, "sample, %s: %s", s->label, s->context->errors.text);
-    expect(s->bed, status != PCGPU_OK || same(&s->want, count, indices, distances), "sample, %s: differs from the reference", s->label);
+    expect(s->bed, status != PCGPU_OK || same(&s->want, count, indices, distances),
+           "sample, %s: differs from the reference", s->label);
 }
 
 static void run_reference(void *state) {

@@ -52,8 +52,8 @@ static uint32_t one_cell(int64_t i) {
     return CELLS / 3;
 }
 
-/* Cells that have one home in tables of up to UNLUCKY_LINES lines, by the function home_of of cuda/voxelize/voxelize_insert.cuh:
- * more than a table that may be too small is searched for. */
+/* Cells that have one home in tables of up to UNLUCKY_LINES lines, by the function home_of of
+ * cuda/voxelize/voxelize_insert.cuh: more than a table that may be too small is searched for. */
 enum { UNLUCKY = 200, UNLUCKY_LINES = 1 << 18 };
 
 static uint32_t unlucky[UNLUCKY];
@@ -119,8 +119,8 @@ static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s
     pcgpu_voxels got = {.count = 0};
     pc_cuda_voxelize_table table;
     const pcgpu_status status = pc_cuda_voxelize_timed(cuda, &k->job, repeats, milliseconds, 0, NULL, &got);
-    const char *what =
-        status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL) : cuda->errors.text;
+    const char *what = status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL)
+                                          : cuda->errors.text;
     pc_cuda_voxelize_table_info(cuda, &table);
     expect(!what, s->name, k->name, what);
     if (table.tries != tries) {

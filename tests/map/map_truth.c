@@ -1,7 +1,8 @@
-/* map_truth FOLDER VOXEL [RECALL PRECISION KEPT]: maps of the scans of tests/scene/drive --labels 1 at their true poses. Of the
- * voxels with points of moving objects alone, and of static ones alone, prints how many the map has left out, and fails
- * below these fractions: recall (of moving voxels left out), precision (of voxels left out that are moving), and kept static
- * voxels. The same map, byte for byte, must come from one thread and from three, and with most voxels on disk. */
+/* map_truth FOLDER VOXEL [RECALL PRECISION KEPT]: maps of the scans of tests/scene/drive --labels 1 at their true
+ * poses. Of the voxels with points of moving objects alone, and of static ones alone, prints how many the map has left
+ * out, and fails below these fractions: recall (of moving voxels left out), precision (of voxels left out that are
+ * moving), and kept static voxels. The same map, byte for byte, must come from one thread and from three, and with most
+ * voxels on disk. */
 #include "pcgpu.h"
 
 #include <math.h>
@@ -45,13 +46,15 @@ static void keep_part(pcgpu_cloud *cloud, const uint32_t *labels, part wanted) {
     int64_t kept = 0;
     for (int64_t i = 0; i < cloud->rows; i++) {
         if ((labels[i] == LABEL_MOVING) == (wanted == MOVING)) {
-            memmove(cloud->data + (size_t)kept++ * columns, cloud->data + (size_t)i * columns, columns * sizeof *cloud->data);
+            memmove(cloud->data + (size_t)kept++ * columns, cloud->data + (size_t)i * columns,
+                    columns * sizeof *cloud->data);
         }
     }
     cloud->rows = kept;
 }
 
-static void add_scan(pcgpu_context *context, pcgpu_map *map, const char *folder, int frame, part wanted, const double T[16]) {
+static void add_scan(pcgpu_context *context, pcgpu_map *map, const char *folder, int frame, part wanted,
+                     const double T[16]) {
     char path[4096];
     pcgpu_cloud cloud;
     snprintf(path, sizeof path, "%s/%06d.bin", folder, frame);
@@ -134,7 +137,7 @@ static voxels map_voxels(pcgpu_context *context, const char *folder, double voxe
     return v;
 }
 
-/* ---- the same map everywhere -------------------------------------------------------------------------------------- */
+/* ---- the same map everywhere ------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(int threads, int64_t memory, const char *folder, double voxel) {
     pcgpu_settings settings;
@@ -157,8 +160,8 @@ static uint64_t hash_of(int threads, int64_t memory, const char *folder, double 
     for (size_t i = 0; i < (size_t)points->rows * (size_t)points->columns * sizeof(float); i++) {
         hash = (hash ^ bytes[i]) * 1099511628211u;
     }
-    printf("%d threads, %lld MB for voxels: %lld points, hash %016llx, %.1f MB on disk\n", threads, (long long)memory >> 20,
-           (long long)points->rows, (unsigned long long)hash, (double)stats.on_disk / 1e6);
+    printf("%d threads, %lld MB for voxels: %lld points, hash %016llx, %.1f MB on disk\n", threads,
+           (long long)memory >> 20, (long long)points->rows, (unsigned long long)hash, (double)stats.on_disk / 1e6);
     if (memory && stats.on_disk < stats.voxels * 32) {
         fail("nothing went to the disk");
     }
@@ -167,11 +170,13 @@ static uint64_t hash_of(int threads, int64_t memory, const char *folder, double 
     return hash;
 }
 
-/* ---- what was left out -------------------------------------------------------------------------------------------- */
+/* ---- what was left out ------------------------------------------------------------------------------------------- */
 
 static bool score(pcgpu_context *context, const char *folder, double voxel, const double least[3]) {
-    const voxels all = map_voxels(context, folder, voxel, true, ALL), left = map_voxels(context, folder, voxel, false, ALL);
-    const voxels moving = map_voxels(context, folder, voxel, true, MOVING), still = map_voxels(context, folder, voxel, true, STATIC);
+    const voxels all = map_voxels(context, folder, voxel, true, ALL),
+                 left = map_voxels(context, folder, voxel, false, ALL);
+    const voxels moving = map_voxels(context, folder, voxel, true, MOVING),
+                 still = map_voxels(context, folder, voxel, true, STATIC);
     int64_t count[2][2] = {{0}}; /* by moving, left out */
     for (int64_t i = 0; i < all.count; i++) {
         const bool is_moving = has(&moving, all.keys[i]), is_static = has(&still, all.keys[i]);
@@ -210,7 +215,8 @@ int main(int argc, char **argv) {
     }
     if (argc > 3) {
         const uint64_t one = hash_of(1, 0, argv[1], voxel);
-        if (hash_of(3, 0, argv[1], voxel) != one || hash_of(1, 4 << 20, argv[1], voxel) != one || hash_of(3, 1 << 20, argv[1], voxel) != one) {
+        if (hash_of(3, 0, argv[1], voxel) != one || hash_of(1, 4 << 20, argv[1], voxel) != one ||
+            hash_of(3, 1 << 20, argv[1], voxel) != one) {
             fail("the bytes of the map depend on the threads or on the memory");
         }
     }

@@ -281,7 +281,8 @@ static void check_same(const char *a, const char *b) {
     pcgpu_depth_free(&images[1]);
 }
 
-/* Points with colours: away from where two shapes meet, each has the colour of the shape that it is on, within a level. */
+/* Points with colours: away from where two shapes meet, each has the colour of the shape that it is on, within a
+ * level. */
 static void check_colors(const scene *room, const char *path) {
     pcgpu_cloud cloud;
     if (pcgpu_read_file(context, path, &(pcgpu_read_options){0}, &cloud) != PCGPU_OK) {

@@ -141,7 +141,8 @@ static bool write_png(FILE *file, const room_camera *camera, const unsigned char
     png_init_io(png, file);
     png_set_compression_level(png, 9);
     png_set_IHDR(png, info, (png_uint_32)camera->width, (png_uint_32)camera->height, color ? 8 : 16,
-                 color ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+                 color ? PNG_COLOR_TYPE_RGB : PNG_COLOR_TYPE_GRAY, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(png, info);
     for (int v = 0; v < camera->height; v++) {
         png_write_row(png, rows + (size_t)v * bytes);

@@ -1,7 +1,8 @@
 /* A furnished room and the depth camera that is carried through it on a closed path: depth frames with known poses.
  *
  * As in scene.h every pixel is the same on every platform. World frame: the middle of the floor at the origin, z up;
- * the room is ROOM_LENGTH along x, ROOM_WIDTH along y. Camera frame: x to the right, y down, z along the optical axis. */
+ * the room is ROOM_LENGTH along x, ROOM_WIDTH along y. Camera frame: x to the right, y down, z along the optical
+ * axis. */
 #ifndef ROOM_H
 #define ROOM_H
 

@@ -31,9 +31,10 @@ static bool load(const char *yaml, const char *command, option_values *o) {
 static void test_values(void **state) {
     (void)state;
     option_values o;
-    assert_true(load("fields: 5\nvoxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  voxel_size: \"0.16, 0.16, 4\"\n"
-                     "  max_points: 32\n  features: pillar\n  force: true\nsample:\n  count: 10\n",
-                     "voxelize", &o));
+    assert_true(
+        load("fields: 5\nvoxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  voxel_size: \"0.16, 0.16, 4\"\n"
+             "  max_points: 32\n  features: pillar\n  force: true\nsample:\n  count: 10\n",
+             "voxelize", &o));
     assert_int_equal(o.fields, 5);
     assert_true(!o.voxelize.range_auto && o.voxelize.range[1] == -39.68 && o.voxelize.size[2] == 4);
     assert_int_equal(o.voxelize.max_points, 32);

@@ -140,12 +140,12 @@ static void test_names(void **state) {
     (void)state;
     static const struct {
         const char *folder, *input, *path;
-    } cases[] = {{"d/", "x/scan.bin", "d/scan.ply"},   {"d", "scan", "d/scan.ply"},
-                 {"d/", "n015.pcd.bin", "d/n015.ply"}, {"d/", "a.b.c", "d/a.b.ply"},
-                 {"/", ".hidden", "/.hidden.ply"},     {"d/", "-", "d/stdin.ply"},
-                 {"d/", ".pcd.bin", "d/.pcd.ply"},
-                 {"d/", "scan.ply.gz", "d/scan.ply"}, {"d/", "x/n015.pcd.bin.gz", "d/n015.ply"},
-                 {"d/", "x.gz", "d/x.ply"},            {"d/", "x/./y/a.csv.gz", "d/y/a.ply"}};
+    } cases[] = {{"d/", "x/scan.bin", "d/scan.ply"},        {"d", "scan", "d/scan.ply"},
+                 {"d/", "n015.pcd.bin", "d/n015.ply"},      {"d/", "a.b.c", "d/a.b.ply"},
+                 {"/", ".hidden", "/.hidden.ply"},          {"d/", "-", "d/stdin.ply"},
+                 {"d/", ".pcd.bin", "d/.pcd.ply"},          {"d/", "scan.ply.gz", "d/scan.ply"},
+                 {"d/", "x/n015.pcd.bin.gz", "d/n015.ply"}, {"d/", "x.gz", "d/x.ply"},
+                 {"d/", "x/./y/a.csv.gz", "d/y/a.ply"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *made = path_in_folder(cases[i].folder, cases[i].input, ".ply");
         assert_string_equal(made, cases[i].path);

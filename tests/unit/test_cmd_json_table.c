@@ -33,17 +33,21 @@ static void values(void **state) {
     (void)state;
     assert_int_equal(read_text(" [ ] \n", m, &objects, &why), JSON_END);
     assert_int_equal(objects, 0);
-    assert_int_equal(read_text("[{\"l\":[1,-2.5e1,0],\"x\":{\"s\":\"no\"},\"s\":\"a\\u0041\\u00e9\\ud83d\\ude00\\n\\\"\",\"n\":1532402927647951}]", m,
-                               &objects, &why),
-                     JSON_END);
+    assert_int_equal(
+        read_text("[{\"l\":[1,-2.5e1,0],"
+                  "\"x\":{\"s\":\"no\"},\"s\":\"a\\u0041\\u00e9\\ud83d\\ude00\\n\\\"\",\"n\":1532402927647951}]",
+                  m, &objects, &why),
+        JSON_END);
     assert_int_equal(objects, 1);
     assert_string_equal(m[0].text, "aA\xC3\xA9\xF0\x9F\x98\x80\n\"");
     assert_true(m[1].values[0] == 1532402927647951.0);
     assert_true(m[2].values[0] == 1 && m[2].values[1] == -25 && m[2].values[2] == 0);
-    assert_int_equal(read_text("[{\"n\":1,\"s\":\"\",\"l\":[1,2,3],\"a\":[[],{},[{\"b\":[true,false,null,-1e-3,\"]}\"]}]],\"n\":2},\r\n"
-                               "\t{\"s\":\"t\",\"n\":3,\"l\":[0,0,0]}]",
-                               m, &objects, &why),
-                     JSON_END);
+    assert_int_equal(
+        read_text(
+            "[{\"n\":1,\"s\":\"\",\"l\":[1,2,3],\"a\":[[],{},[{\"b\":[true,false,null,-1e-3,\"]}\"]}]],\"n\":2},\r\n"
+            "\t{\"s\":\"t\",\"n\":3,\"l\":[0,0,0]}]",
+            m, &objects, &why),
+        JSON_END);
     assert_int_equal(objects, 2);
     assert_string_equal(m[0].text, "t");
 }

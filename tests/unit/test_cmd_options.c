@@ -81,8 +81,9 @@ static void test_devices_and_start(void **state) {
     assert_true(o.device.count == 3 && o.device.gpus[0] == 3 && o.device.gpus[1] == 0 && o.device.gpus[2] == 1023);
     assert_true(set(&o, c, "cuda", "all", &why));
     assert_true(o.device.all && o.device.device == PCGPU_DEVICE_CUDA);
-    static const char *const wrong[] = {"cuda:0,", "cuda:,0", "cuda:0,0", "cuda:1024", "cuda:0 1", "cuda:-1", "cuda:all,0",
-                                        "cuda:0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"};
+    static const char *const wrong[] = {
+        "cuda:0,",  "cuda:,0", "cuda:0,0",   "cuda:1024",
+        "cuda:0 1", "cuda:-1", "cuda:all,0", "cuda:0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_false(set(&o, c, "device", wrong[i], &why));
     }

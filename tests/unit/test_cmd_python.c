@@ -84,7 +84,10 @@ static void containers(void **state) {
     (void)state;
     python_file *file = open_text("x = dict(a=[1, (2,), ()], b={'c': dict(), \"d\": f(1, [2)]), 'c': 3})\n", &why);
     assert_null(file); /* the brackets do not match */
-    file = open_text("x = dict(a=[1, (2,), (), *y], b={'c': dict(), \"d\": f(1, [2])[3], 'c': 3},\n    e=[1, (2,), ()],\n f=lambda a, b=(1, 2): {a: b},)\n", &why);
+    file = open_text(
+        "x = dict(a=[1, (2,), (), *y], b={'c': dict(), \"d\": f(1, [2])[3], 'c': 3},\n    e=[1, (2,), ()],\n f=lambda "
+        "a, b=(1, 2): {a: b},)\n",
+        &why);
     assert_non_null(file);
     const python_node *x = python_value(file, "x"), *b = python_key(x, "b"), *e = python_key(x, "e");
     assert_int_equal(x->kind, PYTHON_DICT);
@@ -105,8 +108,9 @@ static void containers(void **state) {
 }
 
 static void statements(void **state) {
-    static const char *const changes[] = {"x += 1",         "x[0] = 1", "x.append(1)", "del x",         "x, y = 1, 2", "x: int = 3",
-                                          "for x in []: y", "import x", "if 1:\n  x = 2", "y = 1; x = 2", NULL};
+    static const char *const changes[] = {
+        "x += 1",         "x[0] = 1", "x.append(1)",    "del x",        "x, y = 1, 2", "x: int = 3",
+        "for x in []: y", "import x", "if 1:\n  x = 2", "y = 1; x = 2", NULL};
     (void)state;
     for (int i = 0; changes[i]; i++) {
         char text[200];
@@ -143,7 +147,7 @@ static void limits(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(containers), cmocka_unit_test(statements),
-                                       cmocka_unit_test(limits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(containers),
+                                       cmocka_unit_test(statements), cmocka_unit_test(limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,8 @@ void io_skip_without(const char *path) {
     }
 }
 
-/* The i-th format that holds clouds exactly, or NULL past the last: not .las, which has integers; its text variant is read by the name of the other. */
+/* The i-th format that holds clouds exactly, or NULL past the last: not .las, which has integers; its text variant is
+ * read by the name of the other. */
 static const pcgpu_format_info *cloud_format(int i, const char **reader) {
     for (int k = 0; pcgpu_format_at(k); k++) {
         if (pcgpu_format_at(k)->writes && strcmp(pcgpu_format_at(k)->name, "las") != 0 && i-- == 0) {
@@ -109,8 +110,18 @@ static const pcgpu_format_info *cloud_format(int i, const char **reader) {
 static void test_formats(void **state) {
     (void)state;
     static const char *const pairs[][2] = {
-        {"-", "bin"},         {"a.bin", "bin"}, {"n015.pcd.bin", "bin"}, {"A.PLY", "ply"},   {"dir.ply/a.pcd", "pcd"},
-        {"a.b/c.NpY", "npy"}, {"x.npz", "npz"}, {"frame-0.depth.png", "png"}, {"a.PGM", "pgm"}, {"noext", NULL},         {"a.ply.gz", "gzip"}, {".ply", NULL},
+        {"-", "bin"},
+        {"a.bin", "bin"},
+        {"n015.pcd.bin", "bin"},
+        {"A.PLY", "ply"},
+        {"dir.ply/a.pcd", "pcd"},
+        {"a.b/c.NpY", "npy"},
+        {"x.npz", "npz"},
+        {"frame-0.depth.png", "png"},
+        {"a.PGM", "pgm"},
+        {"noext", NULL},
+        {"a.ply.gz", "gzip"},
+        {".ply", NULL},
     };
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
         const pcgpu_format_info *info = pcgpu_format_of_path(pairs[i][0]);

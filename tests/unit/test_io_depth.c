@@ -171,7 +171,10 @@ void test_depth_png(void **state) {
         make_png(&images[i], &data, &size);
         good(s, "png", data, size, images[i].width, images[i].height);
         for (size_t n = 0; n < size; n += 1 + n / 40) {
-            bad(s, "png", data, n, n == 0 ? "is empty" : n < 8 ? "does not begin as a .png" : "it is cut short, so copy or export it again");
+            bad(s, "png", data, n,
+                n == 0  ? "is empty"
+                : n < 8 ? "does not begin as a .png"
+                        : "it is cut short, so copy or export it again");
         }
         for (size_t n = 8; n < size; n += 1 + n / 40) { /* every byte counts: checksums */
             data[n] = (char)(data[n] ^ 4);
@@ -190,8 +193,8 @@ void test_depth_color(void **state) {
         image image;
         int red, green; /* of the second pixel; -1: its value, or its high byte */
     } kinds[] = {
-        {{7, 5, 16, PNG_COLOR_TYPE_RGB, false}, -1, 0},      {{7, 5, 16, PNG_COLOR_TYPE_RGB_ALPHA, true}, -1, 0},
-        {{7, 5, 16, PNG_COLOR_TYPE_GRAY, true}, -1, -1},     {{7, 5, 16, PNG_COLOR_TYPE_GRAY_ALPHA, false}, -1, -1},
+        {{7, 5, 16, PNG_COLOR_TYPE_RGB, false}, -1, 0},   {{7, 5, 16, PNG_COLOR_TYPE_RGB_ALPHA, true}, -1, 0},
+        {{7, 5, 16, PNG_COLOR_TYPE_GRAY, true}, -1, -1},  {{7, 5, 16, PNG_COLOR_TYPE_GRAY_ALPHA, false}, -1, -1},
         {{7, 5, 8, PNG_COLOR_TYPE_PALETTE, false}, 1, 2},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {

@@ -1,5 +1,5 @@
-/* .las: what is written is read again, precision far from 0, columns that do not fit, hostile headers. tests/oracle reads
- * every point format that NumPy and laspy write. */
+/* .las: what is written is read again, precision far from 0, columns that do not fit, hostile headers. tests/oracle
+ * reads every point format that NumPy and laspy write. */
 #include "test_io.h"
 
 #include <math.h>
@@ -13,7 +13,8 @@ static void name_column(pcgpu_cloud *cloud, int column, const char *name, pcgpu_
 
 /* x y z of a scan and the columns of a format, all of which fit. */
 static void make_full(io_state *s, pcgpu_cloud *cloud) {
-    static const char *const names[] = {"intensity", "return_number", "classification", "red", "green", "blue", "ring", "height"};
+    static const char *const names[] = {"intensity", "return_number", "classification", "red",
+                                        "green",     "blue",          "ring",           "height"};
     assert_int_equal(pcgpu_cloud_create(s->context, 500, 11, cloud), PCGPU_OK);
     for (int k = 0; k < 8; k++) {
         name_column(cloud, 3 + k, names[k], k < 7 ? PCGPU_UINT16 : PCGPU_FLOAT32);
@@ -21,7 +22,10 @@ static void make_full(io_state *s, pcgpu_cloud *cloud) {
     for (int64_t i = 0; i < cloud->rows; i++) {
         float *p = cloud->data + i * cloud->columns;
         for (int k = 0; k < 11; k++) {
-            p[k] = k < 3 ? (float)((i * 7919 + k * 104729) % 200003) * 0.001f - 100.0f : (float)(i % (k == 4 ? 8 : k == 5 ? 32 : 400));
+            p[k] = k < 3 ? (float)((i * 7919 + k * 104729) % 200003) * 0.001f - 100.0f
+                         : (float)(i % (k == 4   ? 8
+                                        : k == 5 ? 32
+                                                 : 400));
         }
         p[10] += 0.25f;
     }
@@ -38,7 +42,8 @@ static void assert_same_values(const pcgpu_cloud *cloud, const pcgpu_cloud *agai
     for (int k = 0; k < cloud->columns; k++) {
         for (int64_t i = 0; i < cloud->rows; i++) {
             const float value = cloud->data[i * cloud->columns + k], got = at(again, i, cloud->names[k]);
-            const double was = (double)value + (k < 3 ? cloud->offset[k] : 0), is = (double)got + (k < 3 ? again->offset[k] : 0);
+            const double was = (double)value + (k < 3 ? cloud->offset[k] : 0),
+                         is = (double)got + (k < 3 ? again->offset[k] : 0);
             assert_true(k < 3 ? fabs(was - is) <= precision : was == is || (isnan(was) && isnan(is)));
         }
     }
@@ -87,8 +92,10 @@ void test_las_extremes(void **state) {
     cloud.data[9] = INFINITY;
     cloud.data[12] = 3e7f;
     io_write(s, "las", &cloud, &data, &size);
-    assert_non_null(strstr(s->log, "out: 2 points without finite coordinates were left out, since LAS cannot hold them"));
-    assert_non_null(strstr(s->log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.01 m"));
+    assert_non_null(
+        strstr(s->log, "out: 2 points without finite coordinates were left out, since LAS cannot hold them"));
+    assert_non_null(
+        strstr(s->log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.01 m"));
     io_read_good(s, "las", data, size, &again);
     assert_int_equal(again.rows, 3);
     assert_true(fabs((double)at(&again, 1, "x") + again.offset[0] - 3e7) < 0.01);
@@ -126,7 +133,8 @@ void test_las_extremes(void **state) {
     pcgpu_cloud_free(&cloud);
     io_make_cloud(s, 2, 60, &cloud);
     assert_int_equal(pcgpu_write(s->context, stderr, "out", "las", &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context), "out: LAS takes at most 54 columns and the cloud has 60; write .ply");
+    assert_string_equal(pcgpu_last_error(s->context),
+                        "out: LAS takes at most 54 columns and the cloud has 60; write .ply");
     pcgpu_cloud_free(&cloud);
 }
 

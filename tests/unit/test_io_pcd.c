@@ -39,8 +39,9 @@ static const unsigned char color[4] = {0x01, 0x02, 0xa0, 0xff};
 void test_pcd_times(void **state) {
     io_state *s = *state;
     enum { ROWS = 3, RECORD = 28 };
-    static const char head[] = "VERSION 0.7\nFIELDS timestamp x y z t\nSIZE 8 4 4 4 8\nTYPE F F F F U\nCOUNT 1 1 1 1 1\n"
-                               "WIDTH 3\nHEIGHT 1\nPOINTS 3\nDATA binary\n";
+    static const char head[] =
+        "VERSION 0.7\nFIELDS timestamp x y z t\nSIZE 8 4 4 4 8\nTYPE F F F F U\nCOUNT 1 1 1 1 1\n"
+        "WIDTH 3\nHEIGHT 1\nPOINTS 3\nDATA binary\n";
     const float p[3] = {1, 2, 3};
     char data[sizeof head + ROWS * RECORD], *at = data + sizeof head - 1;
     memcpy(data, head, sizeof head);
@@ -53,7 +54,8 @@ void test_pcd_times(void **state) {
     }
     pcgpu_cloud cloud;
     io_read_good(s, "pcd", data, (size_t)(at - data), &cloud);
-    assert_non_null(strstr(s->log, "column 't' has values that float32 cannot hold; its first one, 1.7e+18, was subtracted"));
+    assert_non_null(
+        strstr(s->log, "column 't' has values that float32 cannot hold; its first one, 1.7e+18, was subtracted"));
     for (int i = 0; i < ROWS; i++) {
         assert_true(cloud.data[5 * i + 3] == 0.0625f * (float)i);
         assert_true(cloud.data[5 * i + 4] == 62500096.0f * (float)i);
@@ -108,12 +110,21 @@ void test_pcd_color(void **state) {
         float expected[4];
         int columns;
     } cases[] = {
-        {"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F U\n", "1 2 3 16711935", "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
-         {255, 0, 255}, 6},
-        {"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n", "1 2 3 4.2108e+06", "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
-         {128, 128, 224}, 6},
-        {"FIELDS rgba x y z\nSIZE 4 4 4 4\nTYPE U F F F\n", "2147549957 1 2 3", "FIELDS x y z rgba\nSIZE 4 4 4 4\nTYPE F F F U\n",
-         {1, 3, 5, 128}, 7},
+        {"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F U\n",
+         "1 2 3 16711935",
+         "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
+         {255, 0, 255},
+         6},
+        {"FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
+         "1 2 3 4.2108e+06",
+         "FIELDS x y z rgb\nSIZE 4 4 4 4\nTYPE F F F F\n",
+         {128, 128, 224},
+         6},
+        {"FIELDS rgba x y z\nSIZE 4 4 4 4\nTYPE U F F F\n",
+         "2147549957 1 2 3",
+         "FIELDS x y z rgba\nSIZE 4 4 4 4\nTYPE F F F U\n",
+         {1, 3, 5, 128},
+         7},
         {"FIELDS x y z red rgb\nSIZE 4 4 4 4 4\nTYPE F F F F U\n", "1 2 3 4 5", "FIELDS x y z red rgb\n", {4, 5}, 5},
     };
     io_state *s = *state;

@@ -14,8 +14,8 @@ static double uniform(uint64_t *state) {
     return (double)(*state >> 11) * 0x1p-53;
 }
 
-/* The layouts in use: x y z and then a letter per column: i intensity 0..1, I intensity 0..255, r ring, t time of 0.1 s,
- * e elongation, 0 zero, n -1 (Waymo's "no label zone"), c colour, d normal. */
+/* The layouts in use: x y z and then a letter per column: i intensity 0..1, I intensity 0..255, r ring, t time of 0.1
+ * s, e elongation, 0 zero, n -1 (Waymo's "no label zone"), c colour, d normal. */
 static const char *const layouts[] = {"i", "Ir", "ie", "ien", "00", "it", "Irt", "", "ccc", "ddd", "I", "irt0"};
 enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
@@ -57,9 +57,8 @@ static float *make_scan(const char *layout, uint64_t seed, double scale) {
 }
 
 static bool looks_wrong(const float *data, size_t values, int columns, char *why) {
-    const pcgpu_cloud cloud = {.rows = (int64_t)(values / (size_t)columns),
-                               .columns = columns,
-                               .data = (float *)(uintptr_t)data};
+    const pcgpu_cloud cloud = {
+        .rows = (int64_t)(values / (size_t)columns), .columns = columns, .data = (float *)(uintptr_t)data};
     return pcgpu_cloud_looks_wrong(&cloud, "bin", why, 256);
 }
 
@@ -104,7 +103,8 @@ void test_plausible_multiple(void **state) {
     FILE *f = tmpfile();
     assert_int_equal(fwrite(map, 32, ROWS, f), ROWS);
     rewind(f);
-    assert_int_equal(pcgpu_read(s->context, f, "map.bin", &(pcgpu_read_options){.fields = PCGPU_LIKELY_FIELDS}, &cloud), PCGPU_OK);
+    assert_int_equal(pcgpu_read(s->context, f, "map.bin", &(pcgpu_read_options){.fields = PCGPU_LIKELY_FIELDS}, &cloud),
+                     PCGPU_OK);
     assert_int_equal(cloud.columns, 8);
     assert_int_equal(cloud.rows, ROWS);
     pcgpu_cloud_free(&cloud);
@@ -154,7 +154,8 @@ void test_plausible_types(void **state) {
     }
     assert_true(looks_wrong((const float *)whole, 16000, 4, why));
     assert_non_null(strstr(why, "have NaN or infinity in some of x y z or with odd bits"));
-    /* The reader refuses it unless options allow it. Whole points of NaN, as organized clouds have them, are no reason. */
+    /* The reader refuses it unless options allow it. Whole points of NaN, as organized clouds have them, are no
+     * reason. */
     pcgpu_cloud cloud;
     io_read_bad(s, "bin", wide, 128000, "look like float64; convert it with NumPy");
     for (int k = 0; k < 2; k++) {
@@ -215,9 +216,14 @@ void test_plausible_files(void **state) {
     static const struct {
         const char *file;
         int fields;
-    } files[] = {{"kitti/000000.bin", 0}, {"kitti/000001.bin", 0}, {"kitti/000008_camera_view.bin", 0},
-                 {"nuscenes/n015.pcd.bin", 0}, {"nuscenes_sequence/000008.bin", 5}, {"nuscenes_sequence/000019.bin", 5},
-                 {"kitti00/velodyne/000000.bin", 0}, {"kitti00/velodyne/000095.bin", 0}};
+    } files[] = {{"kitti/000000.bin", 0},
+                 {"kitti/000001.bin", 0},
+                 {"kitti/000008_camera_view.bin", 0},
+                 {"nuscenes/n015.pcd.bin", 0},
+                 {"nuscenes_sequence/000008.bin", 5},
+                 {"nuscenes_sequence/000019.bin", 5},
+                 {"kitti00/velodyne/000000.bin", 0},
+                 {"kitti00/velodyne/000095.bin", 0}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         pcgpu_cloud cloud;
         const pcgpu_read_options options = {.fields = files[i].fields};
@@ -234,5 +240,6 @@ void test_plausible_files(void **state) {
     assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), &four, &cloud), PCGPU_OK);
     assert_non_null(strstr(s->log, "000008.bin: the values repeat every 5 columns and not every 4; give --fields 5"));
     pcgpu_cloud_free(&cloud);
-    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), NULL, &cloud), PCGPU_ERROR_FORMAT);
+    assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), NULL, &cloud),
+                     PCGPU_ERROR_FORMAT);
 }

@@ -97,7 +97,8 @@ static void make_number(char text[80], uint64_t *state) {
         n += snprintf(text + n, 80 - (size_t)n, "%s%d", i == point ? "." : "", (int)(random_bits(state) % 10));
     }
     if (random_bits(state) % 2) {
-        snprintf(text + n, 80 - (size_t)n, "%c%d", random_bits(state) % 2 ? 'e' : 'E', (int)(random_bits(state) % 60) - 30);
+        snprintf(text + n, 80 - (size_t)n, "%c%d", random_bits(state) % 2 ? 'e' : 'E',
+                 (int)(random_bits(state) % 60) - 30);
     }
 }
 
@@ -187,9 +188,16 @@ void test_xyz_content(void **state) {
     (void)state;
     static const struct {
         const char *name, *head, *format;
-    } files[] = {{"a.bin", "FIELDS x y z\nSIZE 4 4 4\n", "pcd"}, {"a.txt", "1 2 3\n4 5 6\n", "xyz"}, {"-", "x,y,z\n1,2,3", "xyz"},  {"a.bin", "0.5 1.5 2.5 0\n", "xyz"},
-                 {"a", "# a cloud 1\n1 2 3\n", "xyz"}, {"a.csv", "1,2,3\n", "csv"}, {"a.obj", "v 1 2 3\n", NULL},
-                 {"a.pcd", "1 2 3 4 5\n", "pcd"},     {"a", "hello you\n", NULL},   {"a.pts", "2\n1 2 3\n4 5 6\n", "pts"}};
+    } files[] = {{"a.bin", "FIELDS x y z\nSIZE 4 4 4\n", "pcd"},
+                 {"a.txt", "1 2 3\n4 5 6\n", "xyz"},
+                 {"-", "x,y,z\n1,2,3", "xyz"},
+                 {"a.bin", "0.5 1.5 2.5 0\n", "xyz"},
+                 {"a", "# a cloud 1\n1 2 3\n", "xyz"},
+                 {"a.csv", "1,2,3\n", "csv"},
+                 {"a.obj", "v 1 2 3\n", NULL},
+                 {"a.pcd", "1 2 3 4 5\n", "pcd"},
+                 {"a", "hello you\n", NULL},
+                 {"a.pts", "2\n1 2 3\n4 5 6\n", "pts"}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         char why[256];
         const pcgpu_format_info *found =

@@ -731,22 +731,14 @@ static void test_algebra(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_motion),
-        cmocka_unit_test(test_threads_do_not_matter),
-        cmocka_unit_test(test_identical_clouds),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_overlap),
-        cmocka_unit_test(test_hostile_points),
-        cmocka_unit_test(test_surfaces_disagree),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_rigid),
-        cmocka_unit_test(test_algebra),
-        cmocka_unit_test(test_far_from_origin),
-        cmocka_unit_test(test_half_turn),
-        cmocka_unit_test(test_given_normals),
-        cmocka_unit_test(test_kernels),
-        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_known_motion),      cmocka_unit_test(test_threads_do_not_matter),
+        cmocka_unit_test(test_identical_clouds),  cmocka_unit_test(test_degenerate),
+        cmocka_unit_test(test_no_overlap),        cmocka_unit_test(test_hostile_points),
+        cmocka_unit_test(test_surfaces_disagree), cmocka_unit_test(test_offsets),
+        cmocka_unit_test(test_parameters),        cmocka_unit_test(test_rigid),
+        cmocka_unit_test(test_algebra),           cmocka_unit_test(test_far_from_origin),
+        cmocka_unit_test(test_half_turn),         cmocka_unit_test(test_given_normals),
+        cmocka_unit_test(test_kernels),           cmocka_unit_test(test_search),
         cmocka_unit_test(test_search_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -238,8 +238,7 @@ static void test_odometry(void **state) {
     for (int test = 0; test < 5; test++) {
         params.reference = plain.reference = test < 3 ? (pcgpu_reference)test : PCGPU_REFERENCE_PREVIOUS;
         params.deskew = plain.deskew = test == 3 ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
-        params.registration.method = plain.registration.method =
-            test == 4 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_NDT;
+        params.registration.method = plain.registration.method = test == 4 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_NDT;
         pcgpu_odometry *a, *b;
         pcgpu_odometry_frame f, g;
         assert_int_equal(pcgpu_odometry_open(context, &params, &a), PCGPU_OK);

@@ -196,7 +196,8 @@ static void test_pieces(void **state) {
             pcgpu_cloud_free(&picked);
             pcgpu_cloud_free(&wanted);
         }
-        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &wide, &picked), PCGPU_ERROR_ARGUMENT);
+        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &wide, &picked),
+                         PCGPU_ERROR_ARGUMENT);
         assert_null(picked.data);
         params.count = 5;
         assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 100, &got, &wide, &picked), PCGPU_ERROR_MEMORY);

@@ -1,4 +1,5 @@
-/* Parts of the renderer: quantiles, functions without libm, discs, bounds and colours. tests/cli/view.sh looks at pictures. */
+/* Parts of the renderer: quantiles, functions without libm, discs, bounds and colours. tests/cli/view.sh looks at
+ * pictures. */
 #include "view_draw.h"
 
 #include <setjmp.h>
@@ -105,7 +106,8 @@ static void test_scene(void **state) {
     pcgpu_context *context;
     pc_scene scene = {.up = PC_UP_Z};
     pc_layer layer = {.kind = PC_POINTS, .drop_origin = true};
-    const float rows[6][4] = {{1, 2, 3, 0}, {-4, 5, 7, 1}, {0, 0, 0, 2}, {NAN, 0, 0, 3}, {1e30f, 0, 0, 4}, {2, -8, 5, NAN}};
+    const float rows[6][4] = {{1, 2, 3, 0},   {-4, 5, 7, 1},    {0, 0, 0, 2},
+                              {NAN, 0, 0, 3}, {1e30f, 0, 0, 4}, {2, -8, 5, NAN}};
     assert_int_equal(pcgpu_open(NULL, &context), PCGPU_OK);
     assert_int_equal(pcgpu_cloud_create(context, 6, 4, &layer.cloud), PCGPU_OK);
     memcpy(layer.cloud.data, rows, sizeof rows);
@@ -115,7 +117,8 @@ static void test_scene(void **state) {
     const pc_layer *l = &scene.layers[0];
     assert_int_equal(l->usable, 3);
     assert_int_equal(l->non_finite, 1);
-    assert_true(l->low[0] == -4 && l->high[0] == 2 && l->low[1] == -8 && l->high[1] == 5 && l->low[2] == 3 && l->high[2] == 7);
+    assert_true(l->low[0] == -4 && l->high[0] == 2 && l->low[1] == -8 && l->high[1] == 5 && l->low[2] == 3 &&
+                l->high[2] == 7);
     assert_int_equal(pc_scene_paint(context, &scene, "height", PC_VIRIDIS), PCGPU_OK);
     assert_true(scene.scale.low == 103 && scene.scale.high == 107);
     const pc_painter height = pc_painter_of(&scene, l);
@@ -130,7 +133,8 @@ static void test_scene(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantile), cmocka_unit_test(test_math), cmocka_unit_test(test_discs),
-                                       cmocka_unit_test(test_keys), cmocka_unit_test(test_scene)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantile), cmocka_unit_test(test_math),
+                                       cmocka_unit_test(test_discs), cmocka_unit_test(test_keys),
+                                       cmocka_unit_test(test_scene)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -539,7 +539,8 @@ static void test_hostile(void) {
     params.max_blocks = 100;
     CHECK(pcgpu_volume_open(context, &params, &volume) == PCGPU_OK, "%s", pcgpu_last_error(context));
     memcpy(T, IDENTITY, sizeof T);
-    check_refused(volume, &image, &camera, T, PCGPU_ERROR_MEMORY, "more than the limit of 100; give larger voxels or a smaller max_depth");
+    check_refused(volume, &image, &camera, T, PCGPU_ERROR_MEMORY,
+                  "more than the limit of 100; give larger voxels or a smaller max_depth");
     memset(depth + 4, 0, sizeof depth - 4 * sizeof *depth);
     CHECK(pcgpu_volume_integrate(volume, &image, &camera, T, &counts) == PCGPU_OK && counts.new_blocks > 0, "%s",
           pcgpu_last_error(context));

@@ -241,7 +241,8 @@ static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, co
             return PCGPU_OK;
         }
         if (points_per_cell <= 1.0) {
-            return pc_fail(context, PCGPU_ERROR_DEVICE, "the cells of a target do not fit, though the capacity is one cell per point");
+            return pc_fail(context, PCGPU_ERROR_DEVICE,
+                           "the cells of a target do not fit, though the capacity is one cell per point");
         }
         s->points_per_cell = points_per_cell = points_per_cell > PC_NDT_POINTS_PER_CELL ? PC_NDT_POINTS_PER_CELL : 1.0;
     }

@@ -267,7 +267,7 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_merge(pcgpu_context *context, void 
 /* ---- a local map that is cut from another one -------------------------------------------------------------------- */
 
 static size_t counts_bytes(void) {
-    return sizeof ((pc_ndt_persistent *)NULL)->count;
+    return sizeof((pc_ndt_persistent *)NULL)->count;
 }
 
 static void carve_kept(carving *c, pc_ndt_kept_cells *k, int levels) {

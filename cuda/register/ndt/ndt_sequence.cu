@@ -145,7 +145,8 @@ pcgpu_status pc_ndt_sequence_upload(pcgpu_context *context, pc_ndt_sequence *s, 
 
 pcgpu_status pc_ndt_sequence_widen(pcgpu_context *context, pc_ndt_sequence *s) {
     if (s->points_per_cell <= 1.0) {
-        return pc_fail(context, PCGPU_ERROR_DEVICE, "the cells of a scan do not fit, though the capacity is one cell per point");
+        return pc_fail(context, PCGPU_ERROR_DEVICE,
+                       "the cells of a scan do not fit, though the capacity is one cell per point");
     }
     s->points_per_cell = s->points_per_cell > PC_NDT_POINTS_PER_CELL ? PC_NDT_POINTS_PER_CELL : 1.0;
     return PCGPU_OK;

@@ -19,8 +19,8 @@ struct pc_ndt_job; /* ndt_optimizer.h */
 enum { PC_NDT_SOURCE, PC_NDT_TARGET, PC_NDT_CLOUDS }; /* the clouds of a pair */
 enum { PC_SCANS = 3 }; /* scans of a sequence: the one that is registered, the one before, a keyframe */
 
-/* Work that needs nothing of a device, for a back end to call while it waits for one. It may be called more than once, or
- * not at all. function NULL: there is none. */
+/* Work that needs nothing of a device, for a back end to call while it waits for one. It may be called more than once,
+ * or not at all. function NULL: there is none. */
 typedef struct pc_host_work {
     void (*function)(void *state);
     void *state;

@@ -245,8 +245,8 @@ PC_HD void pc_ndt_finish_phases(pc_ndt_optimizer *p) {
 }
 
 /* Whether the last phase is to be undone: it ended with a lower objective than it began with, or outside the reach of
- * the coarsest cells. A room that is seen in part fits into wide cells in several rotations. The last phase of all stays
- * where it ended, and the convergence check measures how far that is. */
+ * the coarsest cells. A room that is seen in part fits into wide cells in several rotations. The last phase of all
+ * stays where it ended, and the convergence check measures how far that is. */
 PC_HD bool pc_ndt_phase_fails(const pc_ndt_optimizer *p) {
     return p->best < (1.0 - PC_NDT_OBJECTIVE_LOST) * p->first_objective ||
            (p->next_level > -2 &&

@@ -58,7 +58,7 @@ typedef struct part {
 /* Copies the usable records of [begin, end) after those that the part has. origin: what counts as a record at the
  * origin, NaN for nothing. */
 PC_INLINE void select_block(const float *data, int columns, int64_t begin, int64_t end, const float origin[3],
-                                const pc_point_set *p, part *out) {
+                            const pc_point_set *p, part *out) {
     const int64_t at = out->begin + out->n, count = end - begin;
     float *x = p->x + at, *y = p->y + at, *z = p->z + at;
     int32_t usable = 0;
