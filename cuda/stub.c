@@ -8,15 +8,7 @@
 
 static const char why_not[] = "this pcgpu was built without CUDA; rebuild with -Dcuda=enabled, or use --cpu";
 
-const pc_backend *pc_backend_cuda(void) {
-    return NULL;
-}
-
-const char *pc_cuda_architectures(void) {
-    return "";
-}
-
-int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
+static int no_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
     (void)devices;
     (void)capacity;
     if (why && why_size) {
@@ -28,13 +20,16 @@ int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t 
     return 0;
 }
 
-pcgpu_status pc_cuda_start(pcgpu_context *context) {
+static pcgpu_status start(pcgpu_context *context) {
     return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "%s", why_not);
 }
 
-void pc_cuda_stop(pcgpu_context *context) {
+static void stop(pcgpu_context *context) {
     (void)context;
 }
+
+const pc_backend pc_backend_cuda = {
+    .name = "cuda", .architectures = "", .devices = no_devices, .start = start, .stop = stop};
 
 bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_variant *form, int64_t n) {
     (void)context;

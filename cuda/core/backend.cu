@@ -7,17 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define CUDA_OPS(NAME) &pc_cuda_##NAME##_ops,
-static const pc_backend backend = {"cuda", PC_FEATURES(CUDA_OPS)};
-
-extern "C" const pc_backend *pc_backend_cuda(void) {
-    return &backend;
-}
-
-extern "C" const char *pc_cuda_architectures(void) {
-    return PC_CUDA_ARCHITECTURES;
-}
-
 pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line) {
     cudaGetLastError(); /* a failed launch or allocation must not be reported again by the next call */
     const char *base = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
@@ -48,7 +37,7 @@ static void explain(cudaError_t error, int count, char *why, size_t size) {
     }
 }
 
-extern "C" int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
+static int list_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) {
@@ -87,7 +76,7 @@ static pcgpu_status start_device(pcgpu_context *context, pc_cuda *cuda) {
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_start(pcgpu_context *context) {
+pcgpu_status pc_cuda_start(pcgpu_context *context) {
     int count = 0;
     int index = context->settings.cuda_index;
     if (context->cuda) {
@@ -120,7 +109,7 @@ extern "C" pcgpu_status pc_cuda_start(pcgpu_context *context) {
     return PCGPU_OK;
 }
 
-extern "C" void pc_cuda_stop(pcgpu_context *context) {
+static void stop_device(pcgpu_context *context) {
     pc_cuda *cuda = pc_cuda_of(context);
     if (cuda) {
         pc_cuda_icp_end(context);
@@ -135,6 +124,10 @@ extern "C" void pc_cuda_stop(pcgpu_context *context) {
         context->cuda = NULL;
     }
 }
+
+#define CUDA_OPS(NAME) &pc_cuda_##NAME##_ops,
+const pc_backend pc_backend_cuda = {"cuda",        PC_CUDA_ARCHITECTURES, list_devices,
+                                    pc_cuda_start, stop_device,           PC_FEATURES(CUDA_OPS)};
 
 cudaError_t pc_cub_device(int *device) {
     static thread_local int known = -1;

@@ -37,6 +37,8 @@
 
 /* cudaErrorMemoryAllocation becomes PCGPU_ERROR_MEMORY, everything else PCGPU_ERROR_DEVICE. */
 pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line);
+/* `start` of the back end. */
+pcgpu_status pc_cuda_start(pcgpu_context *context);
 
 /* cudaGetDevice for CUB; where it fails, the device that it gave this thread before. */
 cudaError_t pc_cub_device(int *device);

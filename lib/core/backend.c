@@ -1,4 +1,4 @@
-/* The choice of a back end, and the devices of this machine. */
+/* The choice of a back end. */
 #include "backend.h"
 
 #include <string.h>
@@ -6,24 +6,6 @@
 /* Seconds to create a CUDA context and to end a process that has one, measured on an H200 (0.19 to 0.22, 0.09); part of
  * AUTO's decision only. */
 #define CUDA_START_SECONDS 0.3
-
-#define CPU_OPS(NAME) .NAME = &pc_cpu_##NAME##_ops,
-const pc_backend pc_backend_cpu = {.name = "cpu", PC_FEATURES(CPU_OPS)};
-
-void pc_cpu_stop(pcgpu_context *context) {
-    pc_cpu_icp_end(context);
-    pc_cpu_voxelize_end(context);
-    pc_cpu_ndt_free(context);
-    pc_cpu_depth_end(context);
-}
-
-const char *pcgpu_cuda_architectures(void) {
-    return pc_cuda_architectures();
-}
-
-int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver) {
-    return pc_cuda_devices(devices, capacity, why, why_size, driver);
-}
 
 /* AUTO does not use the device any more; keeps the error as the reason. */
 static void give_up_cuda(pcgpu_context *context) {
@@ -34,7 +16,7 @@ static void give_up_cuda(pcgpu_context *context) {
 
 bool pc_goes_to_cpu(pcgpu_context *context, const pc_backend *backend, pcgpu_status status) {
     const bool fails = status == PCGPU_ERROR_MEMORY || status == PCGPU_ERROR_DEVICE;
-    if (!fails || context->settings.device != PCGPU_DEVICE_AUTO || backend == &pc_backend_cpu || context->cuda_failed) {
+    if (!fails || context->settings.device != PCGPU_DEVICE_AUTO || backend == context->cpu || context->cuda_failed) {
         return false;
     }
     give_up_cuda(context);
@@ -51,7 +33,7 @@ static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double c
         snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
         return false;
     }
-    if (!pc_backend_cuda()) {
+    if (!context->gpu->sample) {
         snprintf(run->reason, sizeof run->reason, "this build has no CUDA");
         return false;
     }
@@ -60,7 +42,7 @@ static bool auto_takes_cuda(pcgpu_context *context, double cpu_seconds, double c
                  cuda_seconds + start);
         return false;
     }
-    if (pc_cuda_start(context) != PCGPU_OK) {
+    if (context->gpu->start(context) != PCGPU_OK) {
         give_up_cuda(context);
         snprintf(run->reason, sizeof run->reason, "%.95s", context->cuda_why_not);
         return false;
@@ -82,11 +64,12 @@ pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, doubl
     if (cuda && !context->cuda) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable; use --cpu");
     }
-    pcgpu_status status = cuda ? pc_cuda_start(context) : PCGPU_OK; /* another thread may have opened the context */
+    pcgpu_status status =
+        cuda ? context->gpu->start(context) : PCGPU_OK; /* another thread may have opened the context */
     if (status != PCGPU_OK) {
         return status;
     }
-    *backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
+    *backend = cuda ? context->gpu : context->cpu;
     run->threads = context->threads;
     snprintf(run->backend, sizeof run->backend, "%s", (*backend)->name);
     snprintf(run->device, sizeof run->device, "%s", cuda ? context->cuda_name : context->cpu_name);

@@ -20,30 +20,19 @@ extern "C" {
 PC_FEATURES(PC_FEATURE_OPS)
 
 typedef struct pc_backend {
-    const char *name; /* "cpu", "cuda" */
-    PC_FEATURES(PC_FEATURE_FIELD)
+    const char *name;          /* "cpu", "cuda" */
+    const char *architectures; /* of the kernels; of a CPU-only build, and of the CPU: "" */
+    /* pcgpu_devices */
+    int (*devices)(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
+    /* Makes a context ready for operations on the calling thread: starts the device context->settings.cuda_index, once,
+     * and fills context->cuda and context->cuda_name. Errors: UNAVAILABLE, MEMORY. */
+    pcgpu_status (*start)(pcgpu_context *context);
+    void (*stop)(pcgpu_context *context);
+    PC_FEATURES(PC_FEATURE_FIELD) /* NULL in the CUDA back end of a CPU-only build, which does not start */
 } pc_backend;
 
-extern const pc_backend pc_backend_cpu;
-
-/* Releases the memory that the CPU back end keeps in a context. */
-void pc_cpu_stop(pcgpu_context *context);
-/* The same, per feature. */
-void pc_cpu_voxelize_end(pcgpu_context *context);
-void pc_cpu_icp_end(pcgpu_context *context);
-void pc_cpu_ndt_free(pcgpu_context *context);
-void pc_cpu_depth_end(pcgpu_context *context);
-
-/* ---- the CUDA side: cuda/core/backend.cu, or cuda/stub.c in a CPU-only build --------------------------------------
- */
-
-const pc_backend *pc_backend_cuda(void); /* NULL in a CPU-only build */
-const char *pc_cuda_architectures(void);
-int pc_cuda_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
-/* Starts the device context->settings.cuda_index, once, and fills context->cuda and context->cuda_name; makes it the
- * device of the calling thread. */
-pcgpu_status pc_cuda_start(pcgpu_context *context);
-void pc_cuda_stop(pcgpu_context *context);
+/* The back ends of this build, which contexts point to: lib/open.c; cuda/core/backend.cu or cuda/stub.c. */
+extern const pc_backend pc_backend_cpu, pc_backend_cuda;
 
 /* ---- choice ------------------------------------------------------------------------------------------------------ */
 

@@ -7,10 +7,6 @@
 
 _Static_assert(offsetof(pcgpu_context, errors) == 0, "error.c takes a context for its errors");
 
-const char *pcgpu_version(void) {
-    return PCGPU_VERSION;
-}
-
 void pcgpu_settings_init_sized(pcgpu_settings *settings, size_t struct_size) {
     pcgpu_settings initial = {.device = PCGPU_DEVICE_AUTO, .calls = 1, .contexts = 1};
     pc_struct_init(settings, struct_size, &initial, sizeof initial);
@@ -34,12 +30,15 @@ static void read_cpu_name(char *name, size_t size) {
     }
 }
 
-pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context) {
+pcgpu_status pc_context_open(const pcgpu_settings *settings, const pc_backend *cpu, const pc_backend *gpu,
+                             pcgpu_context **context) {
     pcgpu_context *c = calloc(1, sizeof *c);
     *context = c;
     if (!c) {
         return PCGPU_ERROR_MEMORY;
     }
+    c->cpu = cpu;
+    c->gpu = gpu;
     pcgpu_settings_init(&c->settings);
     if (settings) {
         pcgpu_status status = pc_struct_check(c, "pcgpu_settings", settings->struct_size, sizeof *settings);
@@ -58,7 +57,7 @@ pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context)
     }
     c->threads = c->settings.threads > 0 ? c->settings.threads : pc_processors("");
     read_cpu_name(c->cpu_name, sizeof c->cpu_name);
-    return c->settings.device == PCGPU_DEVICE_CUDA ? pc_cuda_start(c) : PCGPU_OK;
+    return c->settings.device == PCGPU_DEVICE_CUDA ? gpu->start(c) : PCGPU_OK;
 }
 
 /* Logged once per context. */
@@ -91,10 +90,27 @@ void pcgpu_close(pcgpu_context *context) {
         }
         free(context->helpers);
         report_refusal(context);
-        pc_cpu_stop(context);
+        for (int name = 0; name < PC_KEPT_COUNT; name++) {
+            pc_drop_kept(context, (pc_kept)name);
+        }
         pc_team_close(context->team);
-        pc_cuda_stop(context);
+        context->gpu->stop(context);
         free(context);
+    }
+}
+
+void *pc_keep(pcgpu_context *context, pc_kept name, size_t bytes, void (*free_memory)(void *memory)) {
+    if (!context->kept[name].memory) {
+        context->kept[name].memory = calloc(1, bytes);
+        context->kept[name].free = free_memory;
+    }
+    return context->kept[name].memory;
+}
+
+void pc_drop_kept(pcgpu_context *context, pc_kept name) {
+    if (context->kept[name].memory) {
+        context->kept[name].free(context->kept[name].memory);
+        context->kept[name].memory = NULL;
     }
 }
 

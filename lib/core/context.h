@@ -10,8 +10,12 @@
 extern "C" {
 #endif
 
+/* What a feature keeps in a context from one call to the next. */
+typedef enum pc_kept { PC_KEPT_ICP, PC_KEPT_NDT, PC_KEPT_PROJECTIVE, PC_KEPT_VOXELS, PC_KEPT_COUNT } pc_kept;
+
 struct pcgpu_context {
     pc_errors errors; /* first: see error.h */
+    const struct pc_backend *cpu, *gpu;
     pcgpu_settings settings;
     int threads; /* resolved, >= 1 */
     int worked;  /* threads that the current operation uses, where the CPU back end limits them */
@@ -19,18 +23,28 @@ struct pcgpu_context {
     char cuda_name[64];
     char cuda_why_not[256]; /* the reason why CUDA cannot be used, once known */
     bool cuda_failed;
-    void *cuda;              /* state of the CUDA back end once started, else NULL */
-    void *cpu_icp;           /* state of a CPU registration in progress, else NULL */
+    void *cuda; /* state of the CUDA back end once started, else NULL */
+    struct {
+        void *memory;
+        void (*free)(void *memory);
+    } kept[PC_KEPT_COUNT];   /* of the CPU back end; memory is NULL until it is needed */
     pc_team *team;           /* see pc_context_team; NULL until it is needed */
     bool refusal_reported;   /* the log has said that the system refuses threads */
     bool depth_hinted;       /* and what the depths of an image look like */
-    void *cpu_voxels;        /* memory of the CPU's voxelization, reused, or NULL */
-    void *cpu_ndt;           /* memory of CPU registrations by ndt, kept for the next one, or NULL */
-    void *cpu_depth;         /* memory of CPU registrations of depth frames, or NULL */
     pcgpu_context **helpers; /* contexts of `threads` concurrent registrations, one per thread, or NULL; an entry is
                                 NULL until it is needed */
     int simd_limit;          /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
+
+/* pcgpu_open with these back ends. */
+pcgpu_status pc_context_open(const pcgpu_settings *settings, const struct pc_backend *cpu, const struct pc_backend *gpu,
+                             pcgpu_context **context);
+
+/* The memory kept under this name, made of `bytes` zeros when there is none yet; NULL when memory is short.
+ * pcgpu_close gives it to free_memory, which also frees what the memory owns. */
+void *pc_keep(pcgpu_context *context, pc_kept name, size_t bytes, void (*free_memory)(void *memory));
+/* Frees it now. */
+void pc_drop_kept(pcgpu_context *context, pc_kept name);
 
 /* The widest vectors of this machine that the context may use. */
 pc_simd pc_context_simd(const pcgpu_context *context);

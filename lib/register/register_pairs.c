@@ -222,7 +222,7 @@ static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_
     const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
     pcgpu_status status = PCGPU_OK;
     if (!context->helpers[thread]) {
-        status = pcgpu_open(&settings, &context->helpers[thread]);
+        status = pc_context_open(&settings, context->cpu, context->gpu, &context->helpers[thread]);
     }
     *own = context->helpers[thread];
     if (*own) {
@@ -266,7 +266,7 @@ static pcgpu_status run_set(pair_set *set) {
     const int threads = set->context->threads;
     const bool together =
         p->method == PCGPU_REGISTER_NDT && !pc_searches_first(p) && set->backend->ndt->concurrent_jobs;
-    bool spread = set->backend == &pc_backend_cpu && threads > 1 && set->count >= threads;
+    bool spread = set->backend == set->context->cpu && threads > 1 && set->count >= threads;
     set->run.threads = spread ? 1 : set->run.threads;
     set->failing = set->count;
     set->failed = PCGPU_OK;

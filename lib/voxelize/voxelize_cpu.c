@@ -105,20 +105,13 @@ static size_t free_scratch(pc_voxel_scratch *s, bool really) {
     return bytes;
 }
 
-void pc_cpu_voxelize_end(pcgpu_context *context) {
-    pc_voxel_scratch *s = context->cpu_voxels;
-    if (s) {
-        free_scratch(s, true);
-        free(s);
-        context->cpu_voxels = NULL;
-    }
+static void end_scratch(void *memory) {
+    free_scratch(memory, true);
+    free(memory);
 }
 
 static bool have_scratch(pcgpu_context *context) {
-    pc_voxel_scratch *s = context->cpu_voxels;
-    if (!s) {
-        context->cpu_voxels = s = calloc(1, sizeof *s);
-    }
+    pc_voxel_scratch *s = pc_keep(context, PC_KEPT_VOXELS, sizeof *s, end_scratch);
     if (s) {
         s->team = pc_context_team(context);
     }
@@ -130,8 +123,10 @@ pcgpu_status pc_cpu_voxelize_as(pcgpu_context *context, const pc_voxelize_job *j
     if (!have_scratch(context)) {
         return pc_fail_memory(context, sizeof(pc_voxel_scratch), "the voxels");
     }
-    pc_voxelizer v = {
-        .job = job, .form = *form, .layout = pc_cell_layout_of(&job->grid), .scratch = context->cpu_voxels};
+    pc_voxelizer v = {.job = job,
+                      .form = *form,
+                      .layout = pc_cell_layout_of(&job->grid),
+                      .scratch = context->kept[PC_KEPT_VOXELS].memory};
     pcgpu_status status = run(context, &v, out);
     if (status != PCGPU_OK) {
         pcgpu_voxels_free(out);
@@ -153,7 +148,7 @@ pcgpu_status pc_group_records(pcgpu_context *context, const pc_voxelize_job *job
     pc_voxelizer v = {.job = &all,
                       .form = {.part_rows = PART_ROWS, .simd = pc_context_simd(context)},
                       .layout = pc_cell_layout_of(&job->grid),
-                      .scratch = context->cpu_voxels};
+                      .scratch = context->kept[PC_KEPT_VOXELS].memory};
     pc_block *sums = &v.scratch->sums; /* the ids of the records, and the counts of the voxels */
     if (!pc_block_reserve(sums, (2 * rows + 1) * sizeof(int32_t), false) ||
         !pc_number_voxels(&all, &v.form, v.scratch, sums->memory, &v.numbered)) {

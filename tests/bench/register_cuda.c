@@ -207,7 +207,7 @@ int main(int argc, char **argv) {
         bench_pair(name, &clouds[i], &clouds[i + 1], runs);
     }
     void *memory = NULL;
-    if (pc_backend_cuda()->ndt->memory(cuda, PC_NDT_TARGET, 3 * points * sizeof(float), &memory) != PCGPU_OK) {
+    if (pc_backend_cuda.ndt->memory(cuda, PC_NDT_TARGET, 3 * points * sizeof(float), &memory) != PCGPU_OK) {
         die(pcgpu_last_error(cuda));
     }
     float *next = memory;

@@ -144,7 +144,7 @@ bool cloud_fits(const bench *b, int64_t points) {
     const double needed = 120.0 * (double)points;
     const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     pcgpu_device_info devices[64];
-    int count = pc_cuda_devices(devices, 64, NULL, 0, NULL), index = b->cuda->settings.cuda_index;
+    int count = pcgpu_devices(devices, 64, NULL, 0, NULL), index = b->cuda->settings.cuda_index;
     double there = index < count && index < 64 ? (double)devices[index].memory : 0.0;
     if (needed > 0.9 * memory || needed > 0.9 * there) {
         printf("skipped: %lld points need %.0f GB here and on the GPU, which have %.0f and %.0f\n", (long long)points,

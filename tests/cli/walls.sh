@@ -11,7 +11,7 @@ fail() {
 
 # FOLDER and whose headers its files may include, besides their own: no arrow upwards.
 floors='
-lib lib
+lib lib lib/core
 lib/core lib
 lib/io lib/core
 lib/sample lib lib/core

@@ -139,7 +139,7 @@ static inline int open_cuda(place *p) {
         pcgpu_close(p->context);
         return 0;
     }
-    p->backend = pc_backend_cuda();
+    p->backend = &pc_backend_cuda;
     snprintf(p->label, sizeof p->label, "cuda");
     return 1;
 }

@@ -417,7 +417,7 @@ int main(int argc, char **argv) {
     for (int threads = 1; threads <= 16 && !cuda; threads = threads == 1 ? 2 : threads * 8) {
         add_context(&b, PCGPU_DEVICE_CPU, threads);
     }
-    b.backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
+    b.backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
     const struct {
         const char *name;
         fill_fn *fill;

@@ -291,7 +291,7 @@ static void check_target(int64_t n) {
 static void open_sides(bool cuda) {
     reference = (side){.context = open_context(PCGPU_DEVICE_CPU, 1), .backend = &pc_backend_cpu};
     other = (side){.context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, cuda ? 1 : 3),
-                   .backend = cuda ? pc_backend_cuda() : &pc_backend_cpu};
+                   .backend = cuda ? &pc_backend_cuda : &pc_backend_cpu};
     if (reference.backend->ndt->sequence_open(reference.context, &reference.sequence) != PCGPU_OK ||
         other.backend->ndt->sequence_open(other.context, &other.sequence) != PCGPU_OK) {
         expect(false, "sequence", "opening", pcgpu_last_error(other.context), 0);

@@ -356,7 +356,7 @@ int main(int argc, char **argv) {
     bed b = {.contexts = 0};
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    b.backend = cuda ? pc_backend_cuda() : &pc_backend_cpu;
+    b.backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
     if (!b.backend || !b.backend->ndt->target) {
         printf("skipped: this back end does not register by cells\n");
         return SKIPPED;

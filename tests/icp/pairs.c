@@ -175,7 +175,7 @@ static void check_paths(bool cuda, int count) {
     for (int i = 0; i < count; i++) {
         for (int k = 0; k < others; k++) {
             pc_ndt_job job = jobs[i];
-            bool good = follow(cuda ? pc_backend_cuda() : &pc_backend_cpu, other[k], &job);
+            bool good = follow(cuda ? &pc_backend_cuda : &pc_backend_cpu, other[k], &job);
             expect(good && same_optimizer(&job.optimizer, &expected[i].optimizer), pairs[i].name, label[k], "steps", 0);
         }
         for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {

@@ -110,7 +110,7 @@ static int list_cuda_ways(const test_bed *bed, test_random *r, int64_t largest, 
 
 static pcgpu_status sample_by(const test_bed *bed, const way *w, pc_sample_job *jobs, int count) {
     if (w->chosen) {
-        return (bed->cuda ? pc_backend_cuda() : &pc_backend_cpu)->sample->sample(w->context, jobs, count);
+        return (bed->cuda ? &pc_backend_cuda : &pc_backend_cpu)->sample->sample(w->context, jobs, count);
     }
     return bed->cuda ? pc_cuda_sample_as(w->context, jobs, count, &w->cuda, 1, NULL)
                      : pc_cpu_sample_as(w->context, jobs, count, &w->cpu);

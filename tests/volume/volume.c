@@ -434,7 +434,7 @@ static int open_contexts(bool cuda, contexts *c) {
                 return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
             }
             (*context)->simd_limit = cuda ? 0 : f + 1;
-            c->backend[c->count] = cuda ? pc_backend_cuda() : &pc_backend_cpu;
+            c->backend[c->count] = cuda ? &pc_backend_cuda : &pc_backend_cpu;
             snprintf(c->label[c->count++], sizeof c->label[0], cuda ? "cuda" : "form %d, %d threads", f, threads[t]);
         }
     }

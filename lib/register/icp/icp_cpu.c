@@ -20,15 +20,16 @@ typedef struct level {
     double *chunks;         /* PC_ICP_SUMS per chunk of PC_ICP_GROUP source points */
 } level;
 
-void pc_cpu_icp_end(pcgpu_context *context) {
-    level *v = context->cpu_icp;
-    if (v) {
-        free(v->normals);
-        free(v->source_normals);
-        free(v->chunks);
-        free(v);
-        context->cpu_icp = NULL;
-    }
+static void free_level(void *memory) {
+    level *v = memory;
+    free(v->normals);
+    free(v->source_normals);
+    free(v->chunks);
+    free(v);
+}
+
+static void pc_cpu_icp_end(pcgpu_context *context) {
+    pc_drop_kept(context, PC_KEPT_ICP);
 }
 
 typedef struct estimate {
@@ -67,8 +68,7 @@ static pcgpu_status make_normals(pcgpu_context *context, const pc_icp_grid *grid
 
 static pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_icp_target *target) {
     pc_cpu_icp_end(context);
-    level *v = calloc(1, sizeof *v);
-    context->cpu_icp = v;
+    level *v = pc_keep(context, PC_KEPT_ICP, sizeof *v, free_level);
     if (!v) {
         return pc_fail_memory(context, sizeof *v, "the registration");
     }
@@ -79,7 +79,7 @@ static pcgpu_status pc_cpu_icp_target(pcgpu_context *context, const struct pc_ic
 }
 
 static pcgpu_status pc_cpu_icp_source(pcgpu_context *context, const struct pc_icp_source *source) {
-    level *v = context->cpu_icp;
+    level *v = context->kept[PC_KEPT_ICP].memory;
     size_t bytes = (size_t)((source->n + PC_ICP_GROUP - 1) / PC_ICP_GROUP) * PC_ICP_SUMS * sizeof(double);
     free(v->chunks);
     free(v->source_normals);
@@ -138,7 +138,7 @@ static void sum_chunks(void *state, int64_t begin, int64_t end) {
 }
 
 static pcgpu_status pc_cpu_icp_step(pcgpu_context *context, const struct pc_icp_step *step, double *sums) {
-    const level *v = context->cpu_icp;
+    const level *v = context->kept[PC_KEPT_ICP].memory;
     int64_t left = (v->n + PC_ICP_GROUP - 1) / PC_ICP_GROUP;
     memset(sums, 0, PC_ICP_SUMS * sizeof *sums);
     summing s = {v, step};

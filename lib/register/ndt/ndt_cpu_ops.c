@@ -8,17 +8,6 @@
 
 /* ---- states ------------------------------------------------------------------------------------------------------ */
 
-pc_ndt_state *pc_ndt_state_of(pcgpu_context *context) {
-    if (!context->cpu_ndt) {
-        context->cpu_ndt = calloc(1, sizeof(pc_ndt_state));
-    }
-    pc_ndt_state *s = context->cpu_ndt;
-    if (s) {
-        s->simd = pc_context_simd(context);
-    }
-    return s;
-}
-
 static void clear_state(pc_ndt_state *s) {
     for (int i = 0; i < PC_NDT_MAX_LEVELS; i++) {
         pc_ndt_free_grid(&s->level[i]);
@@ -36,12 +25,17 @@ static void clear_state(pc_ndt_state *s) {
     }
 }
 
-void pc_cpu_ndt_free(pcgpu_context *context) {
-    if (context->cpu_ndt) {
-        clear_state(context->cpu_ndt);
-        free(context->cpu_ndt);
-        context->cpu_ndt = NULL;
+static void free_state(void *memory) {
+    clear_state(memory);
+    free(memory);
+}
+
+pc_ndt_state *pc_ndt_state_of(pcgpu_context *context) {
+    pc_ndt_state *s = pc_keep(context, PC_KEPT_NDT, sizeof *s, free_state);
+    if (s) {
+        s->simd = pc_context_simd(context);
     }
+    return s;
 }
 
 /* ---- jobs -------------------------------------------------------------------------------------------------------- */
@@ -217,15 +211,15 @@ static pcgpu_status make_target(pcgpu_context *context, const struct pc_ndt_targ
 }
 
 static pcgpu_status take_source(pcgpu_context *context, const struct pc_ndt_source *source) {
-    return pc_ndt_take_source(context, context->cpu_ndt, source);
+    return pc_ndt_take_source(context, context->kept[PC_KEPT_NDT].memory, source);
 }
 
 static pcgpu_status add_pass(pcgpu_context *context, const struct pc_ndt_pass *pass) {
-    return pc_ndt_add_pass(context, context->cpu_ndt, pass);
+    return pc_ndt_add_pass(context, context->kept[PC_KEPT_NDT].memory, pass);
 }
 
 static pcgpu_status sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums) {
-    return pc_ndt_sum(context, context->cpu_ndt, step, sums);
+    return pc_ndt_sum(context, context->kept[PC_KEPT_NDT].memory, step, sums);
 }
 
 const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,

@@ -9,29 +9,23 @@
 
 enum { L = PC_DEPTH_LANES, M = PC_DEPTH_MARGIN, BAND = 8 /* rows that a thread does at a time */ };
 
-pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context) {
-    pc_cpu_depth_state *s = context->cpu_depth;
-    if (!s) {
-        s = context->cpu_depth = calloc(1, sizeof *s);
+static void free_state(void *memory) {
+    pc_cpu_depth_state *s = memory;
+    for (int i = 0; i < PC_DEPTH_SPARES; i++) {
+        pc_buffer_free(&s->spare[i]);
     }
+    pc_buffer_free(&s->depths);
+    pc_buffer_free(&s->sums);
+    free(s);
+}
+
+pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context) {
+    pc_cpu_depth_state *s = pc_keep(context, PC_KEPT_PROJECTIVE, sizeof *s, free_state);
     if (s) {
         s->team = pc_context_team(context);
         s->simd = pc_context_simd(context);
     }
     return s && s->team ? s : NULL;
-}
-
-void pc_cpu_depth_end(pcgpu_context *context) {
-    pc_cpu_depth_state *s = context->cpu_depth;
-    if (s) {
-        for (int i = 0; i < PC_DEPTH_SPARES; i++) {
-            pc_buffer_free(&s->spare[i]);
-        }
-        pc_buffer_free(&s->depths);
-        pc_buffer_free(&s->sums);
-        free(s);
-        context->cpu_depth = NULL;
-    }
 }
 
 /* ---- depths ------------------------------------------------------------------------------------------------------ */
@@ -281,7 +275,7 @@ pcgpu_status pc_cpu_depth_frame(pcgpu_context *context, const struct pc_depth_im
 
 /* The memory is kept for the next frame; the smallest spare goes when there are too many. */
 void pc_cpu_depth_free(pcgpu_context *context, struct pc_depth_frame *frame) {
-    pc_cpu_depth_state *s = context->cpu_depth;
+    pc_cpu_depth_state *s = context->kept[PC_KEPT_PROJECTIVE].memory;
     pc_buffer last = {frame->maps, frame->maps ? frame->bytes : 0};
     for (int i = 0; i < PC_DEPTH_SPARES && s; i++) {
         if (s->spare[i].bytes < last.bytes) {

@@ -64,7 +64,7 @@ static void add_group(void *state, int group) {
 
 bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, int loads, pc_depth_tile_fn *tile,
                          const void *what, double sums[PC_ICP_SUMS]) {
-    pc_cpu_depth_state *s = context->cpu_depth;
+    pc_cpu_depth_state *s = context->kept[PC_KEPT_PROJECTIVE].memory;
     const int groups = pc_depth_groups(level, loads);
     double *group_sums = pc_buffer_take(&s->sums, (size_t)groups * PC_ICP_SUMS * sizeof *group_sums, false);
     if (!group_sums) {
@@ -106,7 +106,7 @@ PC_SIMD_FORMS_OF(measure_tile, (const void *what, int tile_column, int tile_row,
                  (what, tile_column, tile_row, lanes))
 
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
-    const pc_cpu_depth_state *s = context->cpu_depth;
+    const pc_cpu_depth_state *s = context->kept[PC_KEPT_PROJECTIVE].memory;
     const pc_depth_measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
     double sums[PC_ICP_SUMS];
     if (!pc_cpu_depth_add_up(context, &m.level, PC_DEPTH_LOADS, measure_tile_for(s->simd), &m, sums)) {
@@ -198,7 +198,7 @@ PC_SIMD_FORMS_OF(match_tile, (const void *what, int tile_column, int tile_row, f
 static bool match(pcgpu_context *context, const pc_depth_frame *source, const pc_depth_frame *target,
                   const pc_depth_optimizer *optimizer, double *sums) {
     const int level = optimizer->base.level;
-    const pc_cpu_depth_state *s = context->cpu_depth;
+    const pc_cpu_depth_state *s = context->kept[PC_KEPT_PROJECTIVE].memory;
     const pc_depth_pass m = {.scene = optimizer->asks_scene,
                              .step = optimizer->step,
                              .source = source->level[level],
