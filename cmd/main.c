@@ -197,6 +197,7 @@ int main(int argc, char **argv) {
     reserve_standard_streams();
     signal(SIGXFSZ, SIG_IGN); /* beyond a limit for the size of files the write fails instead */
     report_setup(false, false);
+    commands_use(all_commands);
     if (argc < 2) {
         help_program(stderr);
         return EXIT_USAGE;

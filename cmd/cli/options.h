@@ -77,7 +77,10 @@ typedef struct command_info {
     void (*ended)(const struct job *job, int code); /* a job of the run, whose files are closed */
 } command_info;
 
-/* commands.c: the i-th command, or NULL past the last. */
+/* cmd/commands.c: the commands of the program, ended by NULL; main gives them to commands_use. */
+extern const command_info *const all_commands[];
+void commands_use(const command_info *const *commands);
+/* The i-th command, or NULL past the last. */
 const command_info *command_at(int i);
 const command_info *command_by_name(const char *name);
 

@@ -273,9 +273,3 @@ pcgpu_status pcgpu_volume_surface(pcgpu_volume *v, double min_weight, pcgpu_clou
     *cloud = mesh.vertices;
     return status;
 }
-
-void pcgpu_mesh_free(pcgpu_mesh *mesh) {
-    pcgpu_cloud_free(&mesh->vertices);
-    free(mesh->indices);
-    memset(mesh, 0, sizeof *mesh);
-}

@@ -333,3 +333,9 @@ pcgpu_status pc_volume_extract(pcgpu_context *context, const pc_volume_blocks *b
     free(s);
     return status;
 }
+
+void pcgpu_mesh_free(pcgpu_mesh *mesh) {
+    pcgpu_cloud_free(&mesh->vertices);
+    free(mesh->indices);
+    memset(mesh, 0, sizeof *mesh);
+}

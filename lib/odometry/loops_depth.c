@@ -41,11 +41,6 @@ void pcgpu_depth_loops_params_init_sized(pcgpu_depth_loops_params *params, size_
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-double pc_loops_length(const double T[16]) {
-    const double t[3] = {T[3], T[7], T[11]}, square = 3.0 - ((T[0] + T[5]) + T[10]); /* (2 sin(angle / 2))^2 */
-    return pc_norm3(t) + sqrt(fmax(square, 0.0));
-}
-
 /* A random walk along the path, in which a radian is a metre. */
 static void weigh_image(const pcgpu_loops *l, pcgpu_pose_edge *e) {
     const double variance = l->walk * pc_loops_length(e->T_from_to);

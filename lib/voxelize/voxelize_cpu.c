@@ -66,26 +66,11 @@ static pcgpu_status run(pcgpu_context *context, pc_voxelizer *v, pcgpu_voxels *o
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
 
-bool pc_block_reserve(pc_block *block, size_t bytes, bool keep) {
-    if (bytes <= block->bytes) {
-        return true;
-    }
-    if (!keep) {
-        free(block->memory);
-        *block = (pc_block){NULL, 0};
-    }
-    void *memory = realloc(block->memory, bytes);
-    if (memory) {
-        *block = (pc_block){memory, bytes};
-    }
-    return memory != NULL;
-}
-
-static size_t free_block(pc_block *block, bool really) {
+static size_t free_block(pc_buffer *block, bool really) {
     size_t bytes = block->bytes;
     if (really) {
         free(block->memory);
-        *block = (pc_block){NULL, 0};
+        *block = (pc_buffer){NULL, 0};
     }
     return bytes;
 }
@@ -149,8 +134,8 @@ pcgpu_status pc_group_records(pcgpu_context *context, const pc_voxelize_job *job
                       .form = {.part_rows = PART_ROWS, .simd = pc_context_simd(context)},
                       .layout = pc_cell_layout_of(&job->grid),
                       .scratch = context->kept[PC_KEPT_VOXELS].memory};
-    pc_block *sums = &v.scratch->sums; /* the ids of the records, and the counts of the voxels */
-    if (!pc_block_reserve(sums, (2 * rows + 1) * sizeof(int32_t), false) ||
+    pc_buffer *sums = &v.scratch->sums; /* the ids of the records, and the counts of the voxels */
+    if (!pc_buffer_take(sums, (2 * rows + 1) * sizeof(int32_t), false) ||
         !pc_number_voxels(&all, &v.form, v.scratch, sums->memory, &v.numbered)) {
         return pc_fail_memory(context, rows * (2 * sizeof(int32_t) + 2 * sizeof(pc_cell_voxel)),
                               "the voxels of a piece");

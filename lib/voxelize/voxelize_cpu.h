@@ -78,15 +78,6 @@ typedef struct pc_cell_voxel {
     int32_t points; /* records in it */
 } pc_cell_voxel;
 
-/* Memory that is reused by the next call: page faults take longer than the voxelization of a scan. */
-typedef struct pc_block {
-    void *memory;
-    size_t bytes;
-} pc_block;
-
-/* Grows block->memory to at least `bytes`; `keep` keeps its content. False when memory is exhausted. */
-bool pc_block_reserve(pc_block *block, size_t bytes, bool keep);
-
 /* Voxels in the order of their first records, with ids from 1, and their hash table. */
 typedef struct pc_voxel_list {
     pc_cell_layout layout;
@@ -94,7 +85,7 @@ typedef struct pc_voxel_list {
     uint32_t *table;       /* slots, a power of two, with a load factor of at most a half: the id of a voxel or 0 */
     size_t slots;
     int64_t found;
-    pc_block voxel_block, table_block;
+    pc_buffer voxel_block, table_block;
 } pc_voxel_list;
 
 enum { PC_LIST_STEP = 17 }; /* the probe step: to another line, and another slot in the line */
@@ -135,15 +126,15 @@ enum { PC_VOXEL_PARTS = 64 };
 
 typedef struct pc_voxel_scratch {
     struct pc_voxel_part {
-        pc_voxel_list list;             /* the voxels of the part */
-        pc_block map, before, to, hash; /* see pc_part_map; the partition of each voxel, its hash */
-        pc_voxel_list partition;        /* the part of one thread */
-        pc_block partition_voxel;       /* its ids among all voxels */
-        pc_block sums;                  /* by local number */
+        pc_voxel_list list;              /* the voxels of the part */
+        pc_buffer map, before, to, hash; /* see pc_part_map; the partition of each voxel, its hash */
+        pc_voxel_list partition;         /* the part of one thread */
+        pc_buffer partition_voxel;       /* its ids among all voxels */
+        pc_buffer sums;                  /* by local number */
     } part[PC_VOXEL_PARTS];
     int64_t new_ones[PC_VOXEL_PARTS][PC_VOXEL_PARTS]; /* by partition and part */
     pc_team *team;
-    pc_block voxels, cursors, starts, order, sums;
+    pc_buffer voxels, cursors, starts, order, sums;
 } pc_voxel_scratch;
 
 /* The voxels and their parts; the arrays are in the scratch memory. */

@@ -7,7 +7,7 @@ enum {
 };
 
 static bool set_slots(pc_voxel_list *list, size_t slots) {
-    if (!pc_block_reserve(&list->table_block, slots * sizeof *list->table, false)) {
+    if (!pc_buffer_take(&list->table_block, slots * sizeof *list->table, false)) {
         return false;
     }
     list->table = list->table_block.memory;
@@ -27,7 +27,7 @@ bool pc_list_reserve(pc_voxel_list *list, size_t more) {
     size_t wanted = (size_t)list->found + more, slots = list->slots, bytes = (wanted + 1) * sizeof *list->voxels;
     if (bytes > list->voxel_block.bytes) {
         bytes = bytes < 2 * list->voxel_block.bytes ? 2 * list->voxel_block.bytes : bytes;
-        if (!pc_block_reserve(&list->voxel_block, bytes, true)) {
+        if (!pc_buffer_take(&list->voxel_block, bytes, true)) {
             return false;
         }
         list->voxels = list->voxel_block.memory;

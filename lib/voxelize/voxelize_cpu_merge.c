@@ -11,9 +11,9 @@
 static bool split_part(struct pc_voxel_part *part, int parts) {
     const pc_voxel_list *list = &part->list;
     size_t n = (size_t)list->found + 1;
-    if (!pc_block_reserve(&part->to, n, false) || !pc_block_reserve(&part->hash, n * sizeof(uint32_t), false) ||
-        !pc_block_reserve(&part->map, n * sizeof(int32_t), false) ||
-        !pc_block_reserve(&part->before, n * sizeof(int32_t), false)) {
+    if (!pc_buffer_take(&part->to, n, false) || !pc_buffer_take(&part->hash, n * sizeof(uint32_t), false) ||
+        !pc_buffer_take(&part->map, n * sizeof(int32_t), false) ||
+        !pc_buffer_take(&part->before, n * sizeof(int32_t), false)) {
         return false;
     }
     uint8_t *to = part->to.memory;
@@ -72,8 +72,8 @@ static bool merge_partition(pc_voxel_scratch *scratch, int parts, int which, int
         }
         new_ones[p] = partition->found - found;
     }
-    pc_block *numbers = &scratch->part[which].partition_voxel;
-    return pc_block_reserve(numbers, ((size_t)partition->found + 1) * sizeof(int32_t), false);
+    pc_buffer *numbers = &scratch->part[which].partition_voxel;
+    return pc_buffer_take(numbers, ((size_t)partition->found + 1) * sizeof(int32_t), false);
 }
 
 /* Assigns ids, from `next` on, to the voxels whose first part is this one, and describes them. */
@@ -132,7 +132,7 @@ bool pc_merge_parts(pc_voxel_scratch *scratch, pc_numbered *out) {
             out->found += scratch->new_ones[which][p];
         }
     }
-    if (!pc_block_reserve(&scratch->voxels, (size_t)(out->found + 1) * sizeof *out->voxels, false)) {
+    if (!pc_buffer_take(&scratch->voxels, (size_t)(out->found + 1) * sizeof *out->voxels, false)) {
         return false;
     }
     out->voxels = m.voxels = scratch->voxels.memory;

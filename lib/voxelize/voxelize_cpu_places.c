@@ -13,8 +13,8 @@ static bool needs_order(pcgpu_features features) {
 bool pc_start_order(pc_voxelizer *v, const pcgpu_voxels *out) {
     pc_voxel_scratch *s = v->scratch;
     const size_t count = (size_t)out->count, kept = (size_t)out->kept;
-    if (!pc_block_reserve(&s->starts, (count + 1) * sizeof *v->starts, false) ||
-        !pc_block_reserve(&s->order, (kept + PC_ORDER_PADDING) * sizeof *v->order, false)) {
+    if (!pc_buffer_take(&s->starts, (count + 1) * sizeof *v->starts, false) ||
+        !pc_buffer_take(&s->order, (kept + PC_ORDER_PADDING) * sizeof *v->order, false)) {
         return false;
     }
     v->starts = s->starts.memory;
@@ -29,7 +29,7 @@ bool pc_start_order(pc_voxelizer *v, const pcgpu_voxels *out) {
 
 bool pc_start_cursors(pc_voxelizer *v, const pcgpu_voxels *out) {
     const size_t bytes = (size_t)(out->count + 1) * sizeof *v->cursors;
-    if (!pc_block_reserve(&v->scratch->cursors, bytes, false)) {
+    if (!pc_buffer_take(&v->scratch->cursors, bytes, false)) {
         return false;
     }
     v->cursors = memset(v->scratch->cursors.memory, 0, bytes);

@@ -114,7 +114,7 @@ static void sum_part(void *state, int p) {
     const size_t columns = (size_t)job->columns;
     const size_t bytes =
         wide ? (size_t)part->list.found * columns * sizeof(double) : (size_t)s->out->count * columns * sizeof(float);
-    if (wide && !pc_block_reserve(&part->sums, bytes + 1, false)) {
+    if (wide && !pc_buffer_take(&part->sums, bytes + 1, false)) {
         s->failed[p] = true;
         return;
     }
@@ -221,7 +221,7 @@ bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out) {
     }
     if (parts > 1) {
         const size_t bytes = (size_t)(out->count * v->job->columns + 1) * sizeof *s.sums;
-        if (!pc_block_reserve(&v->scratch->sums, bytes, false)) {
+        if (!pc_buffer_take(&v->scratch->sums, bytes, false)) {
             return false;
         }
         s.sums = v->scratch->sums.memory;

@@ -25,12 +25,6 @@ static int64_t most_voxels(const pc_voxel_table *t, int64_t rows, size_t more) {
     return most < rows ? most : rows;
 }
 
-pcgpu_status pc_table_fail_small(const pc_voxel_table *t) {
-    return pc_fail(t->context, PCGPU_ERROR_MEMORY,
-                   "%.4g GB of memory are not enough for pieces of this file; give more by --memory",
-                   (double)t->memory / 1e9);
-}
-
 /* The old slots are gone before the new ones are there, since the voxels have the keys. */
 static pcgpu_status grow_slots(pc_voxel_table *t, size_t slots) {
     free(t->slots);
@@ -243,7 +237,7 @@ static pcgpu_status add_inexact(const adding *a) {
 pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pc_voxel_groups *piece, const float *data, int64_t record) {
     adding a = {t, piece, data, record};
     const size_t n = (size_t)piece->count + 1;
-    if (!pc_block_reserve(&t->found, n * sizeof(uint32_t), false) || !pc_block_reserve(&t->inexact, n, false)) {
+    if (!pc_buffer_take(&t->found, n * sizeof(uint32_t), false) || !pc_buffer_take(&t->inexact, n, false)) {
         return pc_fail_memory(t->context, n * 5, "the voxels of a piece");
     }
     memset(t->inexact.memory, 0, n);

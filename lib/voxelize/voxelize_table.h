@@ -45,8 +45,8 @@ typedef struct pc_voxel_table {
     uint8_t *pending; /* a bit per record: the first record, in its piece, of a voxel that is not in the table yet */
     bool again;       /* a pass for the pending ones */
     int64_t left;     /* pending ones after this pass */
-    int32_t *point_voxel;    /* the voxel of each record, -1 without one, or NULL */
-    pc_block found, inexact; /* by voxel of the piece: 1 + its index, or 0; whether a float64 sum is not exact */
+    int32_t *point_voxel;     /* the voxel of each record, -1 without one, or NULL */
+    pc_buffer found, inexact; /* by voxel of the piece: 1 + its index, or 0; whether a float64 sum is not exact */
 } pc_voxel_table;
 
 static inline void *pc_table_values(const pc_voxel_table *t, int64_t i) {

@@ -3,6 +3,12 @@
 
 #include <stdlib.h>
 
+pcgpu_status pc_table_fail_small(const pc_voxel_table *t) {
+    return pc_fail(t->context, PCGPU_ERROR_MEMORY,
+                   "%.4g GB of memory are not enough for pieces of this file; give more by --memory",
+                   (double)t->memory / 1e9);
+}
+
 /* ---- exact sums -------------------------------------------------------------------------------------------------- */
 
 /* The highest digit has bits for what is above it. */

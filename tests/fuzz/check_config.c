@@ -58,6 +58,7 @@ static int check_command(const command_info *command, const void *data, size_t s
 
 int fuzz_check_config(const uint8_t *data, size_t size) {
     int valid = 0;
+    commands_use(all_commands);
     for (int i = 0; command_at(i); i++) {
         valid |= check_command(command_at(i), data, size);
     }

@@ -5,6 +5,7 @@
 #include "config.h"
 
 int fuzz_check_python(const uint8_t *data, size_t size) {
+    commands_use(all_commands);
     const command_info *command = command_by_name("voxelize");
     reason why = {""};
     option_values o;

@@ -114,6 +114,7 @@ static void test_yaml_round_trip(void **state) {
 }
 
 int main(void) {
+    commands_use(all_commands);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_errors),

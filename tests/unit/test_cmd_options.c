@@ -195,6 +195,7 @@ static void test_count_or_ratio(void **state) {
 }
 
 int main(void) {
+    commands_use(all_commands);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_numbers),

@@ -9,25 +9,6 @@
 
 enum { L = PC_DEPTH_LANES, M = PC_DEPTH_MARGIN, BAND = 8 /* rows that a thread does at a time */ };
 
-static void free_state(void *memory) {
-    pc_cpu_depth_state *s = memory;
-    for (int i = 0; i < PC_DEPTH_SPARES; i++) {
-        pc_buffer_free(&s->spare[i]);
-    }
-    pc_buffer_free(&s->depths);
-    pc_buffer_free(&s->sums);
-    free(s);
-}
-
-pc_cpu_depth_state *pc_cpu_depth_take(pcgpu_context *context) {
-    pc_cpu_depth_state *s = pc_keep(context, PC_KEPT_PROJECTIVE, sizeof *s, free_state);
-    if (s) {
-        s->team = pc_context_team(context);
-        s->simd = pc_context_simd(context);
-    }
-    return s && s->team ? s : NULL;
-}
-
 /* ---- depths ------------------------------------------------------------------------------------------------------ */
 
 /* Memory for the depths of all levels, with margins without depth. */

@@ -1,9 +1,42 @@
 /* Registration of depth frames: how a frame is made of a depth image or of maps. */
 #include "depth.h"
 #include "projective.h"
+#include "register.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static pcgpu_status check_levels(pcgpu_context *context, const pcgpu_register_depth_params *p) {
+    if (p->levels < 1 || p->levels > PCGPU_DEPTH_LEVELS) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels of depth frames; give 1 to %d", p->levels,
+                       PCGPU_DEPTH_LEVELS);
+    }
+    for (int l = 0; l < p->levels; l++) {
+        const int fewest = l == p->levels - 1;
+        if (p->level_iterations[l] < fewest || p->level_iterations[l] > 100000) {
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d iterations of level %d of %d; give %d to 100000",
+                           p->level_iterations[l], l + 1, p->levels, fewest);
+        }
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_register_depth_params *p) {
+    pcgpu_register_params clouds; /* what both kinds of registration have is checked in one place */
+    pcgpu_register_params_init(&clouds);
+    memcpy(clouds.init, p->init, sizeof clouds.init);
+    clouds.max_distance = p->max_distance;
+    clouds.translation_epsilon = p->translation_epsilon;
+    clouds.rotation_epsilon = p->rotation_epsilon;
+    clouds.min_score = p->min_score;
+    pcgpu_status status = pc_struct_check(context, "pcgpu_register_depth_params", p->struct_size, sizeof *p);
+    status = status == PCGPU_OK ? pc_register_check(context, &clouds) : status;
+    if (status == PCGPU_OK && !(p->bilateral >= 0.0 && p->bilateral <= 1e6)) {
+        status =
+            pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
+    }
+    return status == PCGPU_OK ? check_levels(context, p) : status;
+}
 
 /* Standard deviation of the bilateral filter's weight of places, pixels. */
 #define BILATERAL_PIXELS 4.5
