@@ -1,4 +1,4 @@
-/* The table of formats and the entry points of reading and writing. */
+/* The entry points of reading and writing. */
 #include "io_las.h"
 
 #include <errno.h>
@@ -6,49 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* The formats, in the order of lists; of those with one extension the first is chosen. */
-#define EACH(DO)                                                                                                       \
-    DO(bin)                                                                                                            \
-    DO(ply) DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip)
-#define DECLARE(NAME) extern const pc_format pc_format_##NAME;
-#define ADDRESS(NAME) &pc_format_##NAME,
-EACH(DECLARE)
-
-const pc_format *const pc_formats[] = {EACH(ADDRESS) NULL};
-enum { FORMATS = sizeof pc_formats / sizeof pc_formats[0] - 1 };
-
-const pcgpu_format_info *pcgpu_format_at(int i) {
-    return i >= 0 && i < FORMATS ? &pc_formats[i]->info : NULL;
-}
-
-bool pc_has_extension(const char *path, const char *extension) {
-    size_t n = strlen(path), e = strlen(extension);
-    return n > e && strcasecmp(path + n - e, extension) == 0;
-}
-
-/* Of formats with the same extension, the first is chosen: .ply is binary. "x.pcd.bin" ends in .bin. */
-const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
-    if (strcmp(path, "-") == 0) {
-        return &pc_format_bin.info;
-    }
-    for (int i = 0; i < FORMATS; i++) {
-        if (pc_has_extension(path, pc_formats[i]->info.extension)) {
-            return &pc_formats[i]->info;
-        }
-    }
-    return NULL;
-}
-
-const pcgpu_format_info *pcgpu_format_by_name(const char *name) {
-    const bool npz = strncmp(name, "npz:", 4) == 0; /* and the name of an array */
-    for (int i = 0; i < FORMATS; i++) {
-        if (strcmp(npz ? "npz" : name, pc_formats[i]->info.name) == 0) {
-            return &pc_formats[i]->info;
-        }
-    }
-    return NULL;
-}
 
 /* ---- choosing a format ---------------------------------------------------------------------------------------- */
 
@@ -66,12 +23,12 @@ static bool can(const pc_format *format, use what) {
 /* The names of the formats with a capability: "bin, ply or pcd". */
 static void list_formats(char *out, size_t size, use what) {
     int left = 0;
-    for (int i = 0; i < FORMATS; i++) {
+    for (int i = 0; pc_formats[i]; i++) {
         left += can(pc_formats[i], what);
     }
     size_t used = 0;
     out[0] = '\0';
-    for (int i = 0; i < FORMATS; i++) {
+    for (int i = 0; pc_formats[i]; i++) {
         if (can(pc_formats[i], what) && used < size) {
             left--;
             const char *between = left == 0 ? "" : left == 1 ? " or " : ", ";
@@ -95,7 +52,7 @@ static pcgpu_status choose_format(pcgpu_context *context, const char *shown, con
                       : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: the name is not that of a format; give %s %s",
                                 shown, option, list);
     }
-    for (int i = 0; i < FORMATS; i++) {
+    for (int i = 0; pc_formats[i]; i++) {
         if (&pc_formats[i]->info == info) {
             *chosen = pc_formats[i];
         }
@@ -184,21 +141,6 @@ static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char 
 }
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
-
-bool pc_enter_c_locale(pc_c_locale *l) {
-    l->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    l->before = l->own ? uselocale(l->own) : (locale_t)0;
-    return l->own != (locale_t)0;
-}
-
-void pc_leave_c_locale(pc_c_locale *l) {
-    uselocale(l->before);
-    freelocale(l->own);
-}
-
-const char *pc_input_name(const char *name) {
-    return strcmp(name, "-") == 0 ? "standard input" : name;
-}
 
 /* Logs the counts of the pixels; a warning when no point remains, since the camera is then probably wrong. */
 static void log_counts(pcgpu_context *context, const char *shown, const pcgpu_depth_counts *n) {
@@ -339,15 +281,6 @@ pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth) {
     return read_depth(context, stream, name, options->format, options, depth);
-}
-
-void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) {
-    va_list args;
-    if (options->file) {
-        va_start(args, format);
-        vsnprintf(options->file->encoding, sizeof options->file->encoding, format, args);
-        va_end(args);
-    }
 }
 
 static const char *shown_output(const char *name) {

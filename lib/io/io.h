@@ -1,4 +1,4 @@
-/* The table of formats, and what readers and writers share. A format is one file io_NAME.c with one line in io.c.
+/* The table of formats, and what readers and writers share. A format is one file io_NAME.c and a line in io_content.c.
  *
  * A reader gets the whole file in memory (a stream need not seek, and a count in a header can be checked against the
  * bytes that are there before anything is allocated), describes where its columns lie in a pc_table, and lets
@@ -42,9 +42,9 @@ typedef struct pc_format {
     pcgpu_status (*read_depth)(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth);
 } pc_format;
 
-extern const pc_format *const pc_formats[]; /* io.c; NULL past the last */
+extern const pc_format *const pc_formats[]; /* io_content.c; NULL past the last */
 
-/* ---- names: io.c ---------------------------------------------------------------------------------------------- */
+/* ---- names: io_text.c ---------------------------------------------------------------------------------------------- */
 
 /* The encoding in options->file, if that is wanted. */
 void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));

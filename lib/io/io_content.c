@@ -1,8 +1,51 @@
-/* The format of a file by its first bytes, independent of its name: magic numbers, as in file(1). Coordinates in metres
- * do not begin like any of them: as float32, these are below 1e-3 or above 1e8, or one value in 2^32. */
+/* The table of formats, and the format of a file: by its first bytes, magic numbers as in file(1), otherwise by its
+ * name. Coordinates in metres do not begin like any of them: as float32, these are below 1e-3 or above 1e8, or one
+ * value in 2^32. */
 #include "io.h"
 
 #include <string.h>
+
+/* ---- the table ------------------------------------------------------------------------------------------------- */
+
+/* The formats, in the order of lists; of those with one extension the first is chosen. */
+#define EACH(DO)                                                                                                       \
+    DO(bin)                                                                                                            \
+    DO(ply) DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip)
+#define DECLARE(NAME) extern const pc_format pc_format_##NAME;
+#define ADDRESS(NAME) &pc_format_##NAME,
+EACH(DECLARE)
+
+const pc_format *const pc_formats[] = {EACH(ADDRESS) NULL};
+enum { FORMATS = sizeof pc_formats / sizeof pc_formats[0] - 1 };
+
+const pcgpu_format_info *pcgpu_format_at(int i) {
+    return i >= 0 && i < FORMATS ? &pc_formats[i]->info : NULL;
+}
+
+/* Of formats with the same extension, the first is chosen: .ply is binary. "x.pcd.bin" ends in .bin. */
+const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
+    if (strcmp(path, "-") == 0) {
+        return &pc_format_bin.info;
+    }
+    for (int i = 0; i < FORMATS; i++) {
+        if (pc_has_extension(path, pc_formats[i]->info.extension)) {
+            return &pc_formats[i]->info;
+        }
+    }
+    return NULL;
+}
+
+const pcgpu_format_info *pcgpu_format_by_name(const char *name) {
+    const bool npz = strncmp(name, "npz:", 4) == 0; /* and the name of an array */
+    for (int i = 0; i < FORMATS; i++) {
+        if (strcmp(npz ? "npz" : name, pc_formats[i]->info.name) == 0) {
+            return &pc_formats[i]->info;
+        }
+    }
+    return NULL;
+}
+
+/* ---- by content ---------------------------------------------------------------------------------------------- */
 
 /* What is not read. */
 typedef struct magic {
@@ -165,14 +208,4 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
             "them), such as --format bin --fields 4 for records of 4 float32");
     }
     return found;
-}
-
-bool pc_looks_like_text(const void *data, size_t size) {
-    const unsigned char *p = data;
-    for (size_t i = 0; i < size; i++) {
-        if (!((p[i] >= ' ' && p[i] <= '~') || p[i] == '\n' || p[i] == '\r' || p[i] == '\t')) {
-            return false;
-        }
-    }
-    return true;
 }

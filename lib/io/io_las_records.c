@@ -5,6 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+const pc_las_layout pc_las_layouts[PC_LAS_FORMATS] = {
+    {20, 0, 0, 0},  {28, 20, 0, 0},  {26, 0, 20, 0},   {34, 20, 28, 0}, {57, 20, 0, 0},  {63, 20, 28, 0},
+    {30, 22, 0, 0}, {36, 22, 30, 0}, {38, 22, 30, 36}, {59, 22, 0, 0},  {67, 22, 30, 36}};
+
+const pc_las_dimension pc_las_dimensions[PC_LAS_DIMENSIONS] = {
+    {"intensity", {{12, 0, 16}, {12, 0, 16}}, PC_NO_DEFAULT},
+    {"return_number", {{14, 0, 3}, {14, 0, 4}}, PC_NO_DEFAULT},
+    {"classification", {{15, 0, 5}, {16, 0, 8}}, PC_NO_DEFAULT},
+    {"number_of_returns", {{14, 3, 3}, {14, 4, 4}}, 1},
+    {"scan_direction_flag", {{14, 6, 1}, {15, 6, 1}}, 0},
+    {"edge_of_flight_line", {{14, 7, 1}, {15, 7, 1}}, 0},
+    {"synthetic", {{15, 5, 1}, {15, 0, 1}}, 0},
+    {"key_point", {{15, 6, 1}, {15, 1, 1}}, 0},
+    {"withheld", {{15, 7, 1}, {15, 2, 1}}, 0},
+    {"overlap", {{0, 0, 0}, {15, 3, 1}}, 0},
+    {"scanner_channel", {{0, 0, 0}, {15, 4, 2}}, 0},
+    {"scan_angle", {{16, 0, 8}, {18, 0, 16}}, 0},
+    {"user_data", {{17, 0, 8}, {17, 0, 8}}, 0},
+    {"point_source_id", {{18, 0, 16}, {20, 0, 16}}, 0},
+};
+
 enum { VLR = 54, EXTENDED = 60, LENGTH_AT = 20, MOST_BEFORE = 65535 };
 enum {
     ENCODING_AT = 2,
@@ -127,6 +148,20 @@ pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char
         *size += bytes + length;
     }
     return status;
+}
+
+bool pc_las_has(const char *label, size_t length) {
+    static const char *const others[] = {"X", "Y", "Z", "scan_angle_rank", "gps_time", "red", "green", "blue"};
+    const size_t apart = sizeof others / sizeof others[0];
+    for (size_t i = 0; i < apart + PC_LAS_DIMENSIONS; i++) {
+        const char *name = i < apart ? others[i] : pc_las_dimensions[i - apart].name;
+        if (strlen(name) == length && memcmp(name, label, length) == 0) {
+            return true;
+        }
+    }
+    const size_t suffix = strlen(PC_LAS_VALUE); /* of a column that has such a name itself */
+    return length > suffix && memcmp(label + length - suffix, PC_LAS_VALUE, suffix) == 0 &&
+           pc_las_has(label, length - suffix);
 }
 
 /* ---- one header of several -------------------------------------------------------------------------------------- */

@@ -55,8 +55,6 @@ void pc_output_types(const pcgpu_cloud *cloud, uint8_t types[PCGPU_MAX_COLUMNS])
     }
 }
 
-const char *const pc_color_names[PC_COLORS] = {"red", "green", "blue", "alpha"};
-
 int pc_color_column(const pcgpu_cloud *cloud, const uint8_t *types) {
     const int first = pcgpu_cloud_column(cloud, pc_color_names[0]);
     bool good = first >= 0 && first + 3 <= cloud->columns;

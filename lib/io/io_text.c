@@ -5,6 +5,7 @@
 #include "io_number.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -186,4 +187,43 @@ int pc_format_number(char out[PC_NUMBER_SIZE], double value, bool single) {
         }
     }
     return n;
+}
+
+bool pc_looks_like_text(const void *data, size_t size) {
+    const unsigned char *p = data;
+    for (size_t i = 0; i < size; i++) {
+        if (!((p[i] >= ' ' && p[i] <= '~') || p[i] == '\n' || p[i] == '\r' || p[i] == '\t')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool pc_has_extension(const char *path, const char *extension) {
+    size_t n = strlen(path), e = strlen(extension);
+    return n > e && strcasecmp(path + n - e, extension) == 0;
+}
+
+const char *pc_input_name(const char *name) {
+    return strcmp(name, "-") == 0 ? "standard input" : name;
+}
+
+bool pc_enter_c_locale(pc_c_locale *l) {
+    l->own = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    l->before = l->own ? uselocale(l->own) : (locale_t)0;
+    return l->own != (locale_t)0;
+}
+
+void pc_leave_c_locale(pc_c_locale *l) {
+    uselocale(l->before);
+    freelocale(l->own);
+}
+
+void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) {
+    va_list args;
+    if (options->file) {
+        va_start(args, format);
+        vsnprintf(options->file->encoding, sizeof options->file->encoding, format, args);
+        va_end(args);
+    }
 }
