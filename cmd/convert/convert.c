@@ -2,6 +2,7 @@
 #include "cloud.h"
 #include "convert.h"
 #include "merge.h"
+#include "transform.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,9 +77,7 @@ static bounds moved_bounds(const bounds *b, const double T[16]) {
         for (int k = 0; k < 3; k++) {
             p[k] = corner >> k & 1 ? b->high[k] : b->low[k];
         }
-        for (int k = 0; k < 3; k++) {
-            q[k] = ((T[4 * k] * p[0] + T[4 * k + 1] * p[1]) + T[4 * k + 2] * p[2]) + T[4 * k + 3];
-        }
+        pc_transform_apply(T, p, q);
         bounds_add_point(&moved, q);
     }
     return moved;

@@ -1,6 +1,6 @@
 /* pcgpu convert: the command, and checks of its options. */
 #include "convert.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <unistd.h>
 

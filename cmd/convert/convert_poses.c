@@ -1,7 +1,7 @@
 /* pcgpu convert: poses, for an output with a name that ends in .tum or .kitti. */
 #include "convert.h"
 #include "trajectory.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <math.h>
 #include <stdlib.h>

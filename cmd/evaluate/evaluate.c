@@ -1,6 +1,7 @@
 /* pcgpu evaluate, and odometry --ground-truth: the errors of a trajectory against the truth. */
 #include "evaluate.h"
 #include "transform.h"
+#include "transform_file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,15 +10,6 @@
 #define LEAST_TURN 0.01 /* radians: smaller mean errors of rotations are none of the order of quaternions */
 
 /* ---- the truth ---- */
-
-static void multiply(const double a[16], const double b[16], double out[16]) {
-    double c[16];
-    for (int i = 0; i < 16; i++) {
-        const double *row = a + 4 * (i / 4), *column = b + i % 4;
-        c[i] = ((row[0] * column[0] + row[1] * column[4]) + row[2] * column[8]) + row[3] * column[12];
-    }
-    memcpy(out, c, sizeof c);
-}
 
 bool evaluate_read_truth(const session *s, trajectory *truth) {
     const option_values *o = s->options;
@@ -30,10 +22,10 @@ bool evaluate_read_truth(const session *s, trajectory *truth) {
         return false;
     }
     if (o->calibration) { /* from the frames of the other sensor to the frames of the scans */
-        transform_invert(T, inverse);
+        pc_transform_invert(T, inverse);
         for (int64_t i = 0; i < truth->count; i++) {
-            multiply(truth->poses + 16 * i, T, truth->poses + 16 * i);
-            multiply(inverse, truth->poses + 16 * i, truth->poses + 16 * i);
+            pc_transform_multiply(truth->poses + 16 * i, T, truth->poses + 16 * i);
+            pc_transform_multiply(inverse, truth->poses + 16 * i, truth->poses + 16 * i);
         }
     }
     return true;

@@ -1,7 +1,7 @@
 /* The file of a trajectory, which grows scan by scan. */
 #include "numbers.h"
 #include "odometry_run.h"
-#include "transform.h"
+#include "transform_file.h"
 #include "unfinished.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "lines.h"
 #include "timed.h"
 #include "trajectory.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "lines.h"
 #include "numbers.h"
 #include "text.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <ctype.h>
 #include <math.h>

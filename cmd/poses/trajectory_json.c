@@ -3,6 +3,7 @@
 #include "json_scan.h"
 #include "trajectory.h"
 #include "transform.h"
+#include "transform_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static bool pose_of(const double columns[16], double T[16], reason *why) {
     if (!transform_from_numbers(v, 16, T, why)) {
         return false;
     }
-    transform_invert(v, T);
+    pc_transform_invert(v, T);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "merge.h"
 #include "picture.h"
 #include "transform.h"
+#include "transform_file.h"
 
 #include <math.h>
 #include <string.h>
@@ -198,8 +199,6 @@ pcgpu_status register_scan(const job *j, int i, pcgpu_cloud *own, const pcgpu_cl
     return pcgpu_scan_correct(j->session->context, &j->clouds[i], &params, own, run);
 }
 
-static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-
 /* One of both clouds in the frame of the target, without the dropped points and with the beam correction. */
 static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *aligned) {
     pcgpu_context *context = j->session->context;
@@ -230,7 +229,7 @@ static void hide_origin(const pcgpu_cloud *source, pcgpu_cloud *aligned) {
 /* Source and target before and after; the aligned source is not used afterwards. */
 static int write_picture(job *j, pcgpu_cloud aligned[2]) {
     pcgpu_cloud source = {0};
-    picture p = {.job = j, .status = align(j, 0, identity, &source)};
+    picture p = {.job = j, .status = align(j, 0, pc_identity, &source)};
     if (p.status == PCGPU_OK && j->session->options->drop_origin) {
         hide_origin(&source, &aligned[0]);
     }
@@ -249,7 +248,7 @@ static int write_aligned(job *j, const double T[16], bool writes) {
     pcgpu_cloud aligned[2] = {{0}}, merged = {0};
     pcgpu_status status = align(j, 0, T, &aligned[0]);
     if (status == PCGPU_OK && (merges || draws)) {
-        status = align(j, 1, identity, &aligned[1]);
+        status = align(j, 1, pc_identity, &aligned[1]);
     }
     if (status == PCGPU_OK && merges) {
         status = clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged);
@@ -261,7 +260,7 @@ static int write_aligned(job *j, const double T[16], bool writes) {
     pcgpu_cloud_free(&merged);
     if (code == EXIT_DONE && merges && draws) { /* clouds_merge freed them */
         status = align(j, 0, T, &aligned[0]);
-        status = status == PCGPU_OK ? align(j, 1, identity, &aligned[1]) : status;
+        status = status == PCGPU_OK ? align(j, 1, pc_identity, &aligned[1]) : status;
         code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
     }
     if (code == EXIT_DONE && draws) {

@@ -1,6 +1,6 @@
 /* pcgpu register --pairs: each pair of a list is a job, and has one line in --transform and on standard output. */
 #include "register.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <string.h>
 

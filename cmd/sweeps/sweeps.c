@@ -2,6 +2,7 @@
  * then those of the scans before it, the latest first, without the car, and as the last column the seconds that each is
  * older. At the beginning of a drive the earliest scan is repeated. */
 #include "sweeps.h"
+#include "transform.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -115,25 +116,6 @@ static int append(joined *g, const pcgpu_cloud *moved, const pcgpu_cloud *from, 
     return EXIT_DONE;
 }
 
-/* T_a^-1 T_b of rigid transforms. */
-static void relative(const double a[16], const double b[16], double T[16]) {
-    double inverse[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            inverse[4 * i + k] = a[4 * k + i];
-            inverse[4 * i + 3] -= a[4 * k + i] * a[4 * k + 3];
-        }
-    }
-    for (int i = 0; i < 4; i++) {
-        for (int k = 0; k < 4; k++) {
-            T[4 * i + k] = 0;
-            for (int m = 0; m < 4; m++) {
-                T[4 * i + k] += inverse[4 * i + m] * b[4 * m + k];
-            }
-        }
-    }
-}
-
 /* Reads a scan before the input. */
 static int read_scan(job *j, const char *path, pcgpu_cloud *cloud) {
     pcgpu_context *context = j->session->context;
@@ -163,7 +145,8 @@ static int add_scan(joined *g, const sweep_table *t, int64_t reference, int64_t 
                      t->scans[i].path, cloud.columns);
         code = EXIT_FAILED;
     }
-    relative(t->scans[reference].T, t->scans[i].T, T);
+    pc_transform_invert(t->scans[reference].T, T);
+    pc_transform_multiply(T, t->scans[i].T, T);
     if (code == EXIT_DONE) {
         const pcgpu_status status = pcgpu_cloud_transform(j->session->context, &cloud, T, g->cloud.offset, &moved);
         code = status == PCGPU_OK

@@ -44,7 +44,7 @@ typedef struct pc_format {
 
 extern const pc_format *const pc_formats[]; /* io_content.c; NULL past the last */
 
-/* ---- names: io_text.c ---------------------------------------------------------------------------------------------- */
+/* ---- names: io_text.c ------------------------------------------------------------------------------------------ */
 
 /* The encoding in options->file, if that is wanted. */
 void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -71,9 +71,7 @@ static double overlap(const pcgpu_loops *l, int32_t place, const double T[16], d
             }
             const double z = depth / c->depth_scale, p[3] = {(u - c->cx) / c->fx * z, (v - c->cy) / c->fy * z, z};
             double moved[3];
-            for (int k = 0; k < 3; k++) {
-                moved[k] = ((T[4 * k] * p[0] + T[4 * k + 1] * p[1]) + T[4 * k + 2] * p[2]) + T[4 * k + 3];
-            }
+            pc_transform_apply(T, p, moved);
             all++;
             seen += sees(c, l->places[place].depth, moved, metres);
         }

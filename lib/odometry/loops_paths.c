@@ -78,14 +78,13 @@ static void reach_neighbours(const pcgpu_loops *l, paths *s, int32_t via) {
 }
 
 bool pc_loops_predict(const pcgpu_loops *l, pc_prediction *p) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const int32_t last = l->place_count - 1;
     paths s = {.p = p};
     for (int32_t i = 0; i <= last; i++) {
         p[i] = (pc_prediction){.length = INFINITY};
     }
     p[last].length = 0.0;
-    memcpy(p[last].T, identity, sizeof identity);
+    memcpy(p[last].T, pc_identity, sizeof pc_identity);
     s.short_of_memory = !pc_heap_push(&s.heap, 0.0, last);
     while (s.heap.count > 0 && !s.short_of_memory) {
         const int32_t via = pc_heap_pop(&s.heap).item;

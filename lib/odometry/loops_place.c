@@ -33,12 +33,6 @@ static bool pack(const double p[3], double voxel, int16_t to[3]) {
     return true;
 }
 
-static void transform(const double T[16], const double p[3], double to[3]) {
-    for (int k = 0; k < 3; k++) {
-        to[k] = ((T[4 * k] * p[0] + T[4 * k + 1] * p[1]) + T[4 * k + 2] * p[2]) + T[4 * k + 3];
-    }
-}
-
 static void point_of(const pcgpu_cloud *cloud, int64_t i, double p[3]) {
     for (int k = 0; k < 3; k++) {
         p[k] = (double)cloud->data[i * cloud->columns + k] + cloud->offset[k];
@@ -54,7 +48,7 @@ bool pc_place_unpack(const pc_packed_points *points, double voxel, const double 
                              from[2] * (UNIT_VOXELS * voxel)};
         double moved[3];
         if (T) {
-            transform(T, p, moved);
+            pc_transform_apply(T, p, moved);
         }
         for (int k = 0; k < 3; k++) {
             cloud->data[3 * (int64_t)i + k] = (float)(T ? moved[k] : p[k]);
@@ -118,7 +112,7 @@ bool pc_place_add(pc_place_builder *b, const pcgpu_cloud *cloud, const double T[
         if (!((p[0] * p[0] + p[1] * p[1]) + p[2] * p[2] <= range * range)) { /* also NaN */
             continue;
         }
-        transform(motion, p, moved);
+        pc_transform_apply(motion, p, moved);
         for (int k = 0; k < 3; k++) {
             const double at = floor(moved[k] / cell) + 524288.0;
             key = key << 21 | (uint64_t)(at > 0.0 && at < 1048576.0 ? at : 0.0);
@@ -201,7 +195,7 @@ bool pc_place_finish(pc_place_builder *b, pc_place *place) {
         const float *from = b->xyz + 3 * i;
         const double p[3] = {(double)from[0], (double)from[1], (double)from[2]};
         double moved[3];
-        transform(motion, p, moved);
+        pc_transform_apply(motion, p, moved);
         place->map.n += pack(moved, b->voxel, place->map.xyz[place->map.n]);
     }
     place->scan = b->scan;

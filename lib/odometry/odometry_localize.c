@@ -118,10 +118,11 @@ pcgpu_status pc_odometry_look_at_map(pc_register_work *w, double *share) {
     const int n = !xyz ? 0 : pc_places_near(o->map->places, T[3] - offset[0], T[7] - offset[1], xyz, PC_VIEW_ASKED);
     for (int i = 0; i < n; i++) {
         float *at = xyz + 3 * i;
-        const double x = (double)at[0] + offset[0], y = (double)at[1] + offset[1], z = (double)at[2] + offset[2];
+        const double p[3] = {(double)at[0] + offset[0], (double)at[1] + offset[1], (double)at[2] + offset[2]};
+        double q[3];
+        pc_transform_apply(inverse, p, q);
         for (int k = 0; k < 3; k++) {
-            at[k] =
-                (float)(((inverse[4 * k] * x + inverse[4 * k + 1] * y) + inverse[4 * k + 2] * z) + inverse[4 * k + 3]);
+            at[k] = (float)q[k];
         }
     }
     const pcgpu_status status = xyz ? pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share)

@@ -8,28 +8,6 @@
 
 /* ---- motions ------------------------------------------------------------------------------------------------- */
 
-void pc_transform_multiply(const double a[16], const double b[16], double out[16]) {
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 4; k++) {
-            out[4 * i + k] =
-                ((a[4 * i] * b[k] + a[4 * i + 1] * b[4 + k]) + a[4 * i + 2] * b[8 + k]) + (k == 3 ? a[4 * i + 3] : 0.0);
-        }
-    }
-    out[12] = out[13] = out[14] = 0.0;
-    out[15] = 1.0;
-}
-
-void pc_transform_invert(const double T[16], double out[16]) {
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            out[4 * i + k] = T[4 * k + i];
-        }
-        out[4 * i + 3] = -((T[i] * T[3] + T[4 + i] * T[7]) + T[8 + i] * T[11]);
-    }
-    out[12] = out[13] = out[14] = 0.0;
-    out[15] = 1.0;
-}
-
 PC_INLINE void cross(const double a[3], const double b[3], double out[3]) {
     out[0] = a[1] * b[2] - a[2] * b[1];
     out[1] = a[2] * b[0] - a[0] * b[2];

@@ -228,12 +228,11 @@ static pc_seen seen_by(const pcgpu_cloud *cloud) {
 }
 
 void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     w->seen[0] = seen_by(source);
     w->seen[1] = seen_by(target);
     w->seen[0].view = &w->views[0];
     w->seen[1].view = &w->views[1];
-    memcpy(w->seen_from_target, identity, sizeof identity);
+    memcpy(w->seen_from_target, pc_identity, sizeof pc_identity);
 }
 
 void pc_register_look(void *work) {

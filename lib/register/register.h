@@ -8,6 +8,7 @@
 #include "backend.h"
 #include "ndt_math.h"
 #include "pose.h"
+#include "transform.h"
 #include "icp_step.h"
 
 /* ---- a registration in progress ---------------------------------------------------------------------------------- */
@@ -173,10 +174,6 @@ pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend
 pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                      const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
                                      pcgpu_registration *results);
-
-/* out = a b and out = T^-1, of rigid transforms; out is another array. */
-void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
-void pc_transform_invert(const double T[16], double out[16]);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);

@@ -36,12 +36,12 @@ cmd cmd/cli cmd/config cmd/job cmd/bench cmd/sweeps
 cmd/cli lib
 cmd/job lib lib/core cmd/cli
 cmd/config cmd/cli cmd/job
-cmd/poses cmd/cli cmd/job
-cmd/sweeps cmd/cli cmd/job cmd/poses
+cmd/poses lib/core cmd/cli cmd/job
+cmd/sweeps lib/core cmd/cli cmd/job cmd/poses
 cmd/sample cmd/job cmd/sweeps cmd/view
 cmd/voxelize lib/core cmd/job cmd/sweeps cmd/view
 cmd/register lib/core cmd/job cmd/poses cmd/view
-cmd/evaluate lib/view cmd/job cmd/poses
+cmd/evaluate lib/core lib/view cmd/job cmd/poses
 cmd/convert lib/core cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses

@@ -4,7 +4,7 @@
 
 #include "timed.h"
 #include "trajectory.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "half.h"
 #include "numbers.h"
 #include "report.h"
-#include "transform.h"
+#include "transform_file.h"
 
 static void test_number_text(void **state) {
     (void)state;

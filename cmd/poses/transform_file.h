@@ -1,6 +1,6 @@
 /* Rigid transforms in files. */
-#ifndef TRANSFORM_H
-#define TRANSFORM_H
+#ifndef TRANSFORM_FILE_H
+#define TRANSFORM_FILE_H
 
 #include "options.h"
 
@@ -14,8 +14,6 @@ bool transform_read_file(const char *path, const char *name, double T[16]);
 
 /* The same from 16, 12, 8 or 7 numbers. */
 bool transform_from_numbers(const double *numbers, int n, double T[16], reason *why);
-
-void transform_invert(const double T[16], double out[16]);
 
 /* Writes numbers that read back exactly. The time of TUM is 0. */
 void transform_write(FILE *stream, const double T[16], transform_format format);

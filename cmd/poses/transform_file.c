@@ -1,8 +1,9 @@
 /* Rigid transforms in files: matrices, KITTI poses, TUM poses. */
-#include "transform.h"
+#include "transform_file.h"
 #include "files.h"
 #include "numbers.h"
 #include "report.h"
+#include "transform.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -62,9 +63,8 @@ static bool from_quaternion(const double v[7], double T[16], reason *why) {
 }
 
 bool transform_from_numbers(const double *v, int n, double T[16], reason *why) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     char word[NUMBER_SIZE];
-    memcpy(T, identity, sizeof identity);
+    memcpy(T, pc_identity, sizeof pc_identity);
     switch (n) {
     case 7:
     case 8: return from_quaternion(v + (n - 7), T, why);
@@ -117,14 +117,6 @@ bool transform_read_file(const char *path, const char *name, double T[16]) {
         report_error(name, "%s", why.text);
     }
     return good;
-}
-
-void transform_invert(const double T[16], double out[16]) {
-    const double inverse[16] = {T[0], T[4], T[8],  -((T[0] * T[3] + T[4] * T[7]) + T[8] * T[11]),
-                                T[1], T[5], T[9],  -((T[1] * T[3] + T[5] * T[7]) + T[9] * T[11]),
-                                T[2], T[6], T[10], -((T[2] * T[3] + T[6] * T[7]) + T[10] * T[11]),
-                                0,    0,    0,     1};
-    memcpy(out, inverse, sizeof inverse);
 }
 
 /* Quaternion x y z w of a rotation, w >= 0, from the largest of its four squares (Shepperd 1978). */
