@@ -20,12 +20,6 @@ static const pcgpu_format_info *format_of(const session *s, const char *path, co
                  : pcgpu_format_of_input(path_is_stream(path) ? "-" : path, p->head, p->size, why, sizeof why);
 }
 
-/* An .obj and a .glb have no other reader, and a .ply is a mesh as it has faces. */
-static bool is_mesh(const char *path, const peek *p, const pcgpu_format_info *format) {
-    const bool other = path_ends_in(path, ".obj") || path_ends_in(path, ".glb");
-    return other || (p->size > 4 && memcmp(p->head, "glTF", 4) == 0) || (format && strcmp(format->name, "ply") == 0);
-}
-
 /* ---- clouds and depth images ------------------------------------------------------------------------------------- */
 
 /* Pixels as points: the column, minus the row, and the depth in metres. */
@@ -110,17 +104,17 @@ static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer 
 static int read_layer(session *s, const char *path, const peek *p, pc_layer *layer) {
     const pcgpu_format_info *format = format_of(s, path, p);
     const bool given = s->options->format,
-               image = format && format->depth && !option_given(s->options, "camera", s->command);
+               image = format && format->depth && !option_given(s->options, "camera", s->command),
+               mesh = format && strcmp(format->name, "ply") == 0; /* where it has faces */
     const bool npz = format && strcmp(format->name, "npz") == 0 && !path_is_stream(path);
     const int poses = !given && peek_is_text(p) ? trajectory_is(p->head, p->size, format) : 0;
     if (poses) {
         return poses < 0 ? EXIT_FAILED : read_trajectory(s, p->stream, path, layer);
     }
-    const pcgpu_status status = image ? read_image(s, p->stream, path, layer)
-                                : !given && is_mesh(path, p, format)
-                                    ? pc_layer_read_mesh(s->context, p->stream, path, layer)
-                                : !given && npz ? read_voxels(s, p->stream, path, layer)
-                                                : read_points(s, p->stream, path, layer);
+    const pcgpu_status status = image            ? read_image(s, p->stream, path, layer)
+                                : !given && mesh ? pc_layer_read_mesh(s->context, p->stream, path, layer)
+                                : !given && npz  ? read_voxels(s, p->stream, path, layer)
+                                                 : read_points(s, p->stream, path, layer);
     layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
     return exit_code_of(status, input_name(path), s->context);
 }

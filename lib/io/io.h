@@ -309,54 +309,10 @@ int pc_format_number(char out[PC_NUMBER_SIZE], double value, bool single);
 /* The shortest text of offset + value, to 0.1 mm, whose difference to the offset is the float32 again. */
 int pc_format_offset(char out[PC_NUMBER_SIZE], double offset, float value);
 
-/* ---- .ply header: io_ply_header.c, used by io_ply.c ------------------------------------------------------------ */
-
-typedef struct pc_ply_property {
-    pc_span name;
-    uint8_t type;
-    bool list;
-    uint8_t count_type; /* of a list */
-} pc_ply_property;
-
-typedef struct pc_ply_element {
-    pc_span name;
-    int64_t count;
-    size_t first, properties; /* in pc_ply.properties */
-} pc_ply_element;
-
-typedef struct pc_ply {
-    bool ascii, swap;
-    size_t element_count, property_count;
-    pc_ply_element *elements;
-    pc_ply_property *properties;
-} pc_ply;
-
-/* Reads the header up to and including the line end_header; spans point into the text. Errors: FORMAT, MEMORY. */
-pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply);
-void pc_ply_free(pc_ply *ply);
-
-/* A file that is read, shared by io_ply.c and io_mesh_read.c. */
-typedef struct pc_ply_input {
-    pcgpu_context *context;
-    const char *name;
-    unsigned complete; /* of pcgpu_read_options */
-    pc_ply ply;
-    pc_text text; /* p is the start of the next element */
-} pc_ply_input;
-
-/* Skips an element. Errors: FORMAT (the file ends). */
-pcgpu_status pc_ply_skip(pc_ply_input *in, const pc_ply_element *element);
-/* The length of a list; a negative length becomes huge and then exceeds the file. */
-uint64_t pc_ply_list_length(const char *p, const pc_ply_property *property, bool swap);
-
-pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
-pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
-pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
-
 /* ---- meshes: io_mesh_read.c ------------------------------------------------------------------------------------- */
-/* Reads the vertices and faces of a .ply, of a .glb by its first bytes, or of a Wavefront .obj by its name; polygons
- * become fans of triangles. A .ply without faces has no triangles. `bytes` are the content of the file, whose memory
- * may move into the mesh. On failure there is nothing to free but the bytes. Errors: FORMAT, MEMORY. */
+/* Reads the vertices and faces of a .ply; polygons become fans of triangles, and without faces there are no triangles.
+ * `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing to free but the
+ * bytes. Errors: FORMAT, MEMORY. */
 pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh);
 
 /* ---- .xyz, .csv, .pts: io_xyz.c, used by io_xyz_write.c --------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* Meshes, by the name of the file: .ply, Wavefront .obj as text, and .glb, the binary file of glTF 2.0 (Khronos). */
 #include "cloud.h"
-#include "io.h"
+#include "io_ply.h"
 
 #include <stdlib.h>
 #include <string.h>

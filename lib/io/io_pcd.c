@@ -119,14 +119,12 @@ static pcgpu_status parse_line(pcd_input *in, pc_span key, pc_span line) {
     if (pc_span_is(key, "SIZE") || pc_span_is(key, "TYPE") || pc_span_is(key, "COUNT")) {
         return parse_values(in, line, *key.p);
     }
-    if (pc_span_is(key, "WIDTH")) {
-        return parse_number(in, line, &in->width);
-    }
-    if (pc_span_is(key, "HEIGHT")) {
-        return parse_number(in, line, &in->height);
-    }
-    if (pc_span_is(key, "POINTS")) {
-        return parse_number(in, line, &in->points);
+    int64_t *const number = pc_span_is(key, "WIDTH")    ? &in->width
+                            : pc_span_is(key, "HEIGHT") ? &in->height
+                            : pc_span_is(key, "POINTS") ? &in->points
+                                                        : NULL;
+    if (number) {
+        return parse_number(in, line, number);
     }
     if (pc_span_is(key, "VIEWPOINT")) {
         return parse_viewpoint(in, line);
@@ -150,9 +148,8 @@ static pcgpu_status finish_header(pcd_input *in) {
         if (f->type < 0 && !is_padding(f)) {
             pc_shown shown = pc_span_show(f->name);
             return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: field '%s' has TYPE %c and SIZE %d, which is no type; correct "
-                           "the header",
-                           in->name, shown.text, f->kind, f->size);
+                           "%s: field '%s' has TYPE %c and SIZE %d, which is no type; correct the header", in->name,
+                           shown.text, f->kind, f->size);
         }
     }
     if (in->points < 0 && in->width >= 0) {
@@ -163,11 +160,10 @@ static pcgpu_status finish_header(pcd_input *in) {
             in->points = -1;
         }
     }
-    return in->points >= 0 ? PCGPU_OK
-                           : pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                                     "%s: the header does not say how many points there "
-                                     "are; add a line POINTS",
-                                     in->name);
+    return in->points >= 0
+               ? PCGPU_OK
+               : pc_fail(in->context, PCGPU_ERROR_FORMAT,
+                         "%s: the header does not say how many points there are; add a line POINTS", in->name);
 }
 
 static pcgpu_status read_header(pcd_input *in) {
@@ -184,8 +180,7 @@ static pcgpu_status read_header(pcd_input *in) {
         }
     }
     return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: the header has no line DATA; it is cut short or not a .pcd, so copy "
-                   "it again or give --format",
+                   "%s: the header has no line DATA; it is cut short or not a .pcd, so copy it again or give --format",
                    in->name);
 }
 
@@ -242,17 +237,17 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
         left = 0;
     }
     if (left < sizes[0] || (sizes[0] == 0 && in->points > 0)) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: file ends after %zu of %lu bytes of compressed data; it is cut "
-                       "short, so copy or export it again",
-                       in->name, left, (unsigned long)sizes[0]);
+        return pc_fail(
+            in->context, PCGPU_ERROR_FORMAT,
+            "%s: file ends after %zu of %lu bytes of compressed data; it is cut short, so copy or export it again",
+            in->name, left, (unsigned long)sizes[0]);
     }
     size_t record = point_size(in);
     if (sizes[1] % record || sizes[1] / record != (uint64_t)in->points) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: %lu bytes of compressed data cannot be %lld points of %zu bytes; "
-                       "correct the header or export it again",
-                       in->name, (unsigned long)sizes[1], (long long)in->points, record);
+        return pc_fail(
+            in->context, PCGPU_ERROR_FORMAT,
+            "%s: %lu bytes of compressed data cannot be %lld points of %zu bytes; correct the header or export it again",
+            in->name, (unsigned long)sizes[1], (long long)in->points, record);
     }
     /* No three bytes of LZF expand to more than 264, so a larger claim is refused before it is believed. */
     bool good = sizes[1] / 88 <= sizes[0];
@@ -280,9 +275,8 @@ static pcgpu_status fail_point(const pcd_input *in, pc_span value, const pcd_fie
                        (long long)in->text.line, f.text);
     }
     return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: line %lld: '%s' is not a value that the field can have: '%s'; "
-                   "correct the line",
-                   in->name, (long long)in->text.line, v.text, f.text);
+                   "%s: line %lld: '%s' is not a value that the field can have: '%s'; correct the line", in->name,
+                   (long long)in->text.line, v.text, f.text);
 }
 
 static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out) {
@@ -300,9 +294,8 @@ static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out)
     if (pc_text_token(&line, &token)) {
         pc_shown value = pc_span_show(token);
         return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: line %lld: '%s' follows the last field; correct the line or the "
-                       "header",
-                       in->name, (long long)in->text.line, value.text);
+                       "%s: line %lld: '%s' follows the last field; correct the line or the header", in->name,
+                       (long long)in->text.line, value.text);
     }
     return PCGPU_OK;
 }

@@ -1,6 +1,6 @@
 /* .ply, reading: ascii and binary of both byte orders; the element `vertex` becomes the cloud, its lists and all other
  * elements are skipped. Format: Turk 1994, "The PLY polygon file format". */
-#include "io.h"
+#include "io_ply.h"
 
 #include <stdlib.h>
 #include <string.h>

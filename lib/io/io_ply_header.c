@@ -1,6 +1,6 @@
 /* The header of .ply: its elements and their properties, in any order. Counts are only parsed here; the reader compares
  * them with the bytes that follow. */
-#include "io.h"
+#include "io_ply.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* .ply, writing: binary little endian, and text. */
-#include "io.h"
+#include "io_ply.h"
 
 #include <string.h>
 

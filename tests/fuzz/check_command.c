@@ -53,7 +53,6 @@ static const char *const sets[] = {
     "convert --transform @.txt b.bin -o out.pcd",
     "view --size 24x24 @.bin -o out.png",
     "view @.ply p.txt -o out.html",
-    "view --size 16x16 @.obj -o out.png",
     "info @.bin --json out.json",
     "info @.yaml",
     "info @.txt",
@@ -74,7 +73,6 @@ static const struct {
              {".txt", "poses"},
              {".pgm", "pgm"},
              {".png", "png"},
-             {".obj", "obj"},
              {".list", "list"},
              {".yaml", "yaml camera"}};
 

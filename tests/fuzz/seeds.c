@@ -46,25 +46,6 @@ static const struct {
      "ply\nformat binary_little_endian 1.0\nelement vertex 4\nproperty char x\nproperty char y\nproperty char z\n"
      "element face 2\nproperty uchar flag\nproperty list char uchar vertex_index\nend_header\n",
      "\x01\x01\x01\x02\x01\x01\x02\x02\x01\x01\x02\x01\x07\x03\x01\x02\x03\x07\x03\x03\x02\x01", 0},
-    {"glb", "nodes",
-     "{\"scene\":0,\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[1,2e0,-3],\"children\":[1]},"
-     "{\"mesh\":0,\"rotation\":[0,0,0,1],\"scale\":[2,2,2]}],"
-     "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0},\"indices\":1}]}],",
-     "\"accessors\":[{\"bufferView\":0,\"componentType\":5126,\"count\":4,\"type\":\"VEC3\"},"
-     "{\"bufferView\":1,\"componentType\":5121,\"count\":6,\"type\":\"SCALAR\"}],"
-     "\"bufferViews\":[{\"buffer\":0,\"byteLength\":48},{\"buffer\":0,\"byteOffset\":48,\"byteLength\":6}]}",
-     0},
-    {"glb", "matrix",
-     "{ \"scenes\" : [ {\"nodes\": [ 0 ]} ], \"nodes\": [{\"mesh\": 0, \"matrix\": [1,0,0,0, 0,1,0,0, 0,0,1,0, "
-     "5,6,7,1]}],\n",
-     "\"meshes\": [{\"name\": \"a \\\" ]\", \"primitives\": [{\"mode\": 4, \"attributes\": {\"NORMAL\": 0, "
-     "\"POSITION\": 0}}]}],\n"
-     "\"accessors\": [{\"bufferView\": 0, \"componentType\": 5126, \"count\": 3, \"type\": \"VEC3\", \"byteOffset\": "
-     "12}],\"bufferViews\": [{\"buffer\": 0, \"byteLength\": 48, \"byteStride\": 12}]}",
-     0},
-    {"obj", "corners", "# c\no a\nv 0 0 0\nv 1 0 0 \nv 1 1 .5e1\nv 0 1 0\nvn 0 0 1\nvt 0 0\n",
-     "f 1/1/1 2//1 3/1 4\nf -1 -2 -3\ng b\ns off\n", 0},
-    {"obj", "colors", "v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 1 1 0 0.5 0.5 1\n", "f 1 2 3\n", 0},
     {"pcd", "ascii",
      "# c\nVERSION .7\nFIELDS x y z _ h\nSIZE 4 4 8 1 2\nTYPE F F F U I\nCOUNT 1 1 1 2 2\nWIDTH 2\nHEIGHT 1\n"
      "VIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\nDATA ascii\n",
