@@ -24,7 +24,7 @@ bool view_check_page(const option_values *o, const command_info *command, reason
 
 /* view_terminal.c: whether standard output is a terminal that shows colours. */
 bool terminal_has_colors(void);
-/* Whether it shows pictures, by the protocol of kitty or as sixels. */
+/* Whether it shows pictures, by the protocol of kitty. */
 bool terminal_has_pictures(void);
 /* Shows a picture there. Errors: MEMORY. */
 pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *picture);
@@ -32,9 +32,5 @@ pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *
 void terminal_size(int *width, int *height);
 /* Prints a picture, and a line with the layers and the scale. */
 void terminal_print(FILE *out, const pc_scene *scene, const pc_picture *picture);
-
-/* view_sixel.c: asks the terminal of standard output, which has a second for its answer. */
-bool terminal_has_sixels(void);
-void terminal_print_sixels(FILE *out, const pc_picture *picture);
 
 #endif

@@ -1,5 +1,5 @@
 /* A picture in the terminal: half blocks in 24-bit colours, two pixels per character, or where the terminal has kitty's
- * protocol of pictures or sixels the picture itself. */
+ * protocol of pictures the picture itself. */
 #define _DEFAULT_SOURCE /* struct winsize */
 #include "view_run.h"
 
@@ -9,17 +9,9 @@
 #include <unistd.h>
 
 /* https://sw.kovidgoyal.net/kitty/graphics-protocol; the names are those of terminals that have it. */
-static bool has_kitty(void) {
+bool terminal_has_pictures(void) {
     const char *term = getenv("TERM");
     return term && (strcmp(term, "xterm-kitty") == 0 || strcmp(term, "xterm-ghostty") == 0);
-}
-
-bool terminal_has_pictures(void) {
-    static enum { UNKNOWN, NO, YES } sixels; /* asked once */
-    if (sixels == UNKNOWN && !has_kitty()) {
-        sixels = terminal_has_colors() && terminal_has_sixels() ? YES : NO;
-    }
-    return sixels == YES || has_kitty();
 }
 
 static int within(int value, int low, int high) {
@@ -32,9 +24,8 @@ void terminal_size(int *width, int *height) {
     const int columns = known ? size.ws_col : 80, rows = known ? size.ws_row : 24;
     if (terminal_has_pictures()) {
         const bool pixels = known && size.ws_xpixel > 0 && size.ws_ypixel > 0;
-        const bool kitty = has_kitty(); /* xterm has sixels up to 1000 x 1000 */
-        *width = within(pixels ? size.ws_xpixel : 8 * columns, 320, kitty ? 2560 : 1000);
-        *height = within(pixels ? size.ws_ypixel / rows * (rows - 3) : 16 * (rows - 3), 240, kitty ? 1440 : 1000);
+        *width = within(pixels ? size.ws_xpixel : 8 * columns, 320, 2560);
+        *height = within(pixels ? size.ws_ypixel / rows * (rows - 3) : 16 * (rows - 3), 240, 1440);
         return;
     }
     *width = within(columns, 16, 400);
@@ -84,10 +75,6 @@ static void print_base64(FILE *out, const unsigned char *p, size_t n) {
 pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *picture) {
     enum { PIECE = 3072 }; /* 4096 digits, the most of one sequence */
     text_stream png;
-    if (!has_kitty()) {
-        terminal_print_sixels(out, picture);
-        return PCGPU_OK;
-    }
     pcgpu_status status =
         text_open(&png) ? pc_picture_write(context, png.stream, "terminal", picture) : PCGPU_ERROR_MEMORY;
     if (status == PCGPU_OK && text_good(&png)) {

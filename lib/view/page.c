@@ -13,33 +13,38 @@ static bool is_mesh(const pc_layer *l) {
     return l->kind == PC_TRIANGLES;
 }
 
-/* Each cloud gets its part of the points, each mesh its part of the bytes. */
+/* Each cloud gets its part of the points; meshes are whole. */
 static pcgpu_status choose(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages) {
     double points = 0, mesh_bytes = 0;
+    const char *mesh = "";
     for (int i = 0; i < scene->count; i++) {
         const pc_layer *l = &scene->layers[i];
         points += is_mesh(l) ? 0 : (double)l->usable;
         mesh_bytes += is_mesh(l) ? (double)page_mesh_bytes(l) : 0;
+        mesh = is_mesh(l) && !*mesh ? l->name : mesh;
     }
     const double part = points > PAGE_POINTS ? PAGE_POINTS / points : 1;
-    const double rest = PAGE_BYTES - 8 * points * part, room = rest > PAGE_MESH ? rest : PAGE_MESH;
+    const double rest = PAGE_BYTES - 8 * points * part, most_bytes = rest > PAGE_MESH ? rest : PAGE_MESH;
     pcgpu_status status = PCGPU_OK;
+    if (mesh_bytes > most_bytes) {
+        return pc_fail(
+            context, PCGPU_ERROR_FORMAT,
+            "%s: a page has at most %.0f MB of meshes and here are %.1f; fuse with a larger --voxel-size, or "
+            "write a .png",
+            mesh, most_bytes / 1e6, mesh_bytes / 1e6);
+    }
     for (int i = 0; i < scene->count && status == PCGPU_OK; i++) {
         page_layer *p = &pages[i];
         p->layer = &scene->layers[i];
         p->total = is_mesh(p->layer) ? p->layer->triangles : p->layer->usable;
         const int64_t most = (int64_t)(part * (double)p->layer->usable);
-        if (is_mesh(p->layer) && mesh_bytes > room) {
-            status = page_simplify(context, (int64_t)((double)page_mesh_bytes(p->layer) * room / mesh_bytes), p);
-        }
-        status = status == PCGPU_OK ? page_choose_rows(context, most > 1 ? most : 1, p) : status;
+        status = page_choose_rows(context, most > 1 ? most : 1, p);
     }
     for (int i = 0; i < scene->count && status == PCGPU_OK; i++) {
         const page_layer *p = &pages[i];
         if (p->sampled) {
-            pc_log(context, PCGPU_LOG_INFO, "%s: the page has %lld of %lld %s", scene->layers[i].name,
-                   (long long)(is_mesh(p->layer) ? p->layer->triangles : p->count), (long long)p->total,
-                   is_mesh(p->layer) ? "triangles" : "points");
+            pc_log(context, PCGPU_LOG_INFO, "%s: the page has %lld of %lld points", p->layer->name, (long long)p->count,
+                   (long long)p->total);
         }
     }
     return status == PCGPU_OK ? page_choose_columns(context, scene, color, pages) : status;
@@ -144,7 +149,6 @@ pcgpu_status pc_page_write(pcgpu_context *context, FILE *stream, const char *nam
                      : status;
     }
     for (int i = 0; i < scene->count; i++) {
-        pc_layer_free(&pages[i].own);
         free(pages[i].rows);
     }
     free(pages);

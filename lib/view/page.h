@@ -16,8 +16,8 @@ typedef struct pc_page_counts {
 } pc_page_counts;
 
 /* Writes a scene that has been painted. At most 2 million points and about 30 MB: above that, clouds are a random
- * sample, meshes are simplified on a grid, and columns have 8 bits or are left out; the page says so. Errors: MEMORY,
- * IO, FORMAT (no layer has a usable point, or a depth image as it is). */
+ * sample, and columns have 8 bits or are left out; the page says so. Errors: MEMORY, IO, FORMAT (no layer has a usable
+ * point, a depth image as it is, or meshes that are too large). */
 pcgpu_status pc_page_write(pcgpu_context *context, FILE *stream, const char *name, const pc_scene *scene,
                            const pc_page *page, pc_page_counts *counts);
 

@@ -35,10 +35,17 @@ static void write_columns(page_text *t, const page_layer *p) {
     fputc(']', t->stream);
 }
 
+/* Whether the vertices of a triangle are shown. */
+static bool has_triangle(const pc_layer *l, int64_t triangle) {
+    const int32_t *c = l->indices + 3 * triangle;
+    return pc_layer_shows(l, pc_layer_row(l, c[0])) && pc_layer_shows(l, pc_layer_row(l, c[1])) &&
+           pc_layer_shows(l, pc_layer_row(l, c[2]));
+}
+
 static int64_t count_triangles(const page_layer *p) {
     int64_t n = 0;
     for (int64_t i = 0; i < p->layer->triangles; i++) {
-        n += page_has_triangle(p->layer, i);
+        n += has_triangle(p->layer, i);
     }
     return n;
 }
@@ -96,7 +103,7 @@ static void write_triangles(page_text *t, const page_layer *p) {
     const pc_layer *l = p->layer;
     const bool small = l->cloud.rows <= 65536;
     for (int64_t i = 0; i < l->triangles; i++) {
-        for (int k = 0; k < 3 && page_has_triangle(l, i); k++) {
+        for (int k = 0; k < 3 && has_triangle(l, i); k++) {
             const unsigned corner = (unsigned)l->indices[3 * i + k];
             write_u16(t, corner & 0xffff);
             if (!small) {

@@ -20,7 +20,6 @@ typedef struct page_column {
 
 typedef struct page_layer {
     const pc_layer *layer;
-    pc_layer own;           /* of a mesh that was simplified, else empty */
     int64_t count;          /* rows of the page, */
     int32_t *rows;          /* ascending; NULL: all rows of the layer */
     int64_t total;          /* points or triangles that the file has for it */
@@ -41,10 +40,10 @@ static inline const float *page_row(const page_layer *p, int64_t i) {
     return pc_layer_row(p->layer, p->rows ? p->rows[i] : i);
 }
 
-/* page_mesh.c: a mesh of fewer bytes, by its vertices on a grid that becomes coarser until it fits. Errors: MEMORY. */
-pcgpu_status page_simplify(pcgpu_context *context, int64_t most_bytes, page_layer *p);
-int64_t page_mesh_bytes(const pc_layer *l);
-bool page_has_triangle(const pc_layer *l, int64_t triangle); /* whether its vertices are shown */
+/* The positions of a mesh and the corners of its triangles. */
+static inline int64_t page_mesh_bytes(const pc_layer *l) {
+    return 6 * l->cloud.rows + (l->cloud.rows > 65536 ? 12 : 6) * l->triangles;
+}
 
 /* page_columns.c: finds what layers can be painted by, and gives each column the bits that there are. Errors:
  * MEMORY. */

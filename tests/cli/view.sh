@@ -247,15 +247,6 @@ if python3 -c 'import pty' 2> /dev/null; then
     tr -d '\r\n' < "$ERR" | sed "s/$(printf '\033')_G[a-zA-Z0-9=,]*;//g; s/$(printf '\033')[\\]//g" | base64 -d > kitty.png || die 'not a picture'
     set -- $(shows kitty.png)
     [ "$1 $2" = '640 336' ] || die "the picture of the terminal is $*"
-    # A terminal whose attributes have a 4 has sixels; one without gets blocks, and so does one that does not answer.
-    ANSWER=$(printf '\033[?62;1;4;6c') expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
-    tr -d '\r' < "$ERR" > sixels
-    expect 0 pcgpu view a.bin --size 640x336 -o asked.png
-    expect 0 pcgpu view --from front a.bin --size 640x336 -o other.png
-    set -- $(shows sixels --against asked.png) $(shows sixels --against other.png)
-    [ "$1" -lt 4 ] && [ "$2" -gt 4 ] || die "sixels are $1 off, and $2 from another picture"
-    ANSWER=$(printf '\033[?62;14;40c') expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
-    stderr_has "$(printf '\033')\\[38;2;"
     TERM=dumb expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin
     expect 2 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view a.bin -o -
     stderr_has 'terminal'

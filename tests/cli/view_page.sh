@@ -53,6 +53,14 @@ printf 'ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty floa
 expect 0 pcgpu view square.ply -o square.html
 is "$(reads square.html)" '"square.ply" mesh 5 3 0 label:1 rgb'
 grep -q '"triangles":2,' square.html || die 'a triangle without a place is in the page'
+{
+    printf 'ply\nformat binary_little_endian 1.0\nelement vertex 70000\nproperty uchar x\nproperty uchar y\nproperty uchar z\n'
+    printf 'element face 1900000\nproperty list uchar uchar vertex_indices\nend_header\n'
+    head -c 7810000 /dev/zero | tr '\0' '\3'
+} > large.ply
+expect 1 pcgpu view large.ply -o large.html
+stderr_is_one '^pcgpu: large\.ply: a page has at most 22 MB of meshes and here are 23\.2; fuse with a larger --voxel-size, or write a \.png$'
+absent large.html
 expect 0 pcgpu view --config "$T/room/camera.yaml" "$T/room/frame-000000.png" -o depth.html
 expect 1 pcgpu view "$T/room/frame-000000.png" -o bad.html
 stderr_has 'give --camera'

@@ -66,8 +66,8 @@ const place = (layer, i) => turned([0, 1, 2].map((k) => layer.origin[k] + layer.
 function commas(n) { return String(n).replace(/\B(?=(\d{3})+$)/g, ','); }
 const WORDS = {points: 'point', boxes: 'voxel', line: 'pose', mesh: 'triangle'};
 function caption(layer) {
-  const of = layer.kind === 'mesh' ? layer.triangles : layer.count, word = WORDS[layer.triangles || layer.kind !== 'mesh' ? layer.kind : 'points'];
-  return (layer.sampled ? commas(of) + ' of ' : '') + commas(layer.total) + ' ' + word + (layer.total === 1 ? '' : 's');
+  const word = WORDS[layer.triangles || layer.kind !== 'mesh' ? layer.kind : 'points'];
+  return (layer.sampled ? commas(layer.count) + ' of ' : '') + commas(layer.total) + ' ' + word + (layer.total === 1 ? '' : 's');
 }
 function metres(v) {
   const a = Math.abs(v), p = (x) => Number(x.toPrecision(2)).toString();
@@ -76,7 +76,7 @@ function metres(v) {
 // What is not as in the file, in words.
 function notes(layer) {
   const out = [], error = Math.max(...layer.step) / 2;
-  if (layer.sampled) out.push(layer.kind === 'mesh' ? 'simplified on a grid' : layer.every > 1 ? 'every ' + layer.every + 'th pose' : 'a random sample');
+  if (layer.sampled) out.push(layer.every > 1 ? 'every ' + layer.every + 'th pose' : 'a random sample');
   if (layer.outside) out.push(commas(layer.outside) + ' far away left out');
   if (layer.left.length) out.push('without ' + layer.left.join(', '));
   if (error > 0) out.push('positions \u00b1 ' + metres(error));

@@ -82,7 +82,7 @@ function showPicked(hit) {
     element('td', tr, '', name);
     element('td', tr, '', value).dataset.name = name;
   };
-  if (!(layer.kind === 'mesh' && layer.sampled)) line({line: 'pose', mesh: hit.mix ? 'nearest vertex' : 'vertex', boxes: 'voxel'}[layer.kind] || 'record', recordOf(layer, row));
+  line({line: 'pose', mesh: hit.mix ? 'nearest vertex' : 'vertex', boxes: 'voxel'}[layer.kind] || 'record', recordOf(layer, row));
   mixed(mix, (r) => fileCoordinates(layer, r)).forEach((v, k) => line('xyz'[k], withStep(v, layer.step[k]) + ' m'));
   for (const c of layer.columns) {
     const whole = c.whole && c.step === 1;
