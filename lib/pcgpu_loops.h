@@ -96,8 +96,8 @@ pcgpu_status pcgpu_loops_add(pcgpu_loops *loops, const pcgpu_cloud *cloud, int64
 /* The same for the images of a depth camera. */
 typedef struct pcgpu_depth_loops_params {
     size_t struct_size;                       /* set by pcgpu_depth_loops_params_init */
-    pcgpu_register_depth_params registration; /* of two images; init and symmetric are not used; default of
-                                                 level_iterations: 10, 20, 40 */
+    pcgpu_register_depth_params registration; /* of two images, in both directions; init is not used; default
+                                                 of level_iterations: 10, 20, 40 */
     double place_distance; /* metres: an image farther from the last place becomes the next one; default 0.1 */
     double place_angle;    /* radians, likewise; default 0.1 */
     double drift;          /* as above, of a path in which a radian counts as a metre; default 0.05 */

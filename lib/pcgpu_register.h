@@ -57,8 +57,7 @@ typedef struct pcgpu_register_params {
     pcgpu_search search; /* default RESCUE; odometry has its own search and ignores it */
     double voxel;        /* voxel size of the finest level, metres; 0 = no downsampling, not for NDT; PCGPU_AUTO
                             (default): the power of two for which most points of the target lie in cells, two
-                            voxels wide, whose points spread in two directions. With `symmetric`, the larger
-                            value of both clouds; in odometry, the value of the first scan */
+                            voxels wide, whose points spread in two directions; in odometry, of the first scan */
     int levels;          /* 1 to 8, NDT to 6; 0 (default) = 3, NDT 4 */
     double max_distance; /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
                             8 voxels */
@@ -76,17 +75,12 @@ typedef struct pcgpu_register_params {
                                    dropped; 0 (default) = none */
     double beam_correction;     /* degrees, -10 to 10, added to the elevation of each point before all other steps;
                                    0 (default) = none, 0.205 for KITTI; see SCANS of pcgpu-methods(7) */
-    bool symmetric;             /* register in both directions and average the motions; default false. Not for
-                                   odometry */
 } pcgpu_register_params;
 
 typedef struct pcgpu_registration {
     double T_target_source[16]; /* row-major */
     bool converged;
     char reason[160];                       /* why it stopped, a sentence */
-    bool symmetric;                         /* registered in both directions */
-    double apart[2];                        /* then the inverse-consistency error, metres at `center` and radians; else
-                                               0 */
     int starts;                             /* number of initial transforms; 1 without a search */
     double start[16];                       /* the initial transform of this result, as params->init */
     int iterations;                         /* over all levels */
@@ -131,14 +125,7 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
 /* Registers source onto target. A registration that does not converge returns PCGPU_OK with converged = false and the
  * reason; T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, including
  * the offsets. NDT keeps its memory in the context for the next call; pcgpu_close releases it. NDT uses every k-th
- * source point when there are more than 2^20. Errors: ARGUMENT, MEMORY, DEVICE.
- *
- * `symmetric` also registers the target onto the source, from the inverse of the initial transform, and returns the
- * average of both motions: exchanging the clouds inverts the result, up to rounding. The result has converged when both
- * registrations have converged and their inverse-consistency error is below a voxel and a degree; with a larger error,
- * the transform is that of the source onto the target. All other members of the result belong to the registration of
- * the source onto the target. The work doubles. On CUDA with NDT, and with two threads, both registrations run
- * concurrently, and each needs the memory of a registration. */
+ * source point when there are more than 2^20. Errors: ARGUMENT, MEMORY, DEVICE. */
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
                             const pcgpu_register_params *params, pcgpu_registration *result);
 

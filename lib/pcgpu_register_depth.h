@@ -27,8 +27,6 @@ typedef struct pcgpu_register_depth_params {
                                    update are below their epsilons; default 1e-5 */
     double rotation_epsilon;    /* radians; default 1e-5 */
     double min_score;           /* 0 to 1: a result with a lower score has not converged; default 0.2 */
-    bool symmetric;             /* register in both directions and average the motions, see pcgpu_register; default
-                                   false. Not for odometry */
 } pcgpu_register_depth_params;
 
 void pcgpu_register_depth_params_init_sized(pcgpu_register_depth_params *params, size_t struct_size);

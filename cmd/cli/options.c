@@ -153,9 +153,6 @@ static const option_row table[] = {
     {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},
-    {"symmetric", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(registration.symmetric), 0, 0, NULL,
-     "Register in both directions and average the motions: TARGET and SOURCE exchanged give the inverse, and errors "
-     "are smaller. Twice the work; see SYMMETRIC REGISTRATION of pcgpu-methods(7)."},
     {"voxel-size", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest voxels of method ndt are twice as "
      "wide. auto: from the spacing of the target's points, for odometry of the first scan's. Default: auto."},

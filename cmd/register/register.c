@@ -40,9 +40,6 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_number(out, "plane_rmse", r->plane_rmse);
     json_boolean(out, "degenerate", r->degenerate);
     json_text(out, "unconstrained", r->unconstrained[0] ? r->unconstrained : NULL);
-    if (r->symmetric) {
-        json_numbers(out, "apart", r->apart, 2);
-    }
     json_numbers(out, "center", r->center, 3);
     json_numbers(out, "eigenvalues", r->eigenvalues, 6);
     json_numbers(out, "information", r->information, 36);
@@ -160,10 +157,6 @@ static void summarize(const job *j, const pcgpu_registration *r, double seconds)
                        r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
                        (long long)r->source_points, r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin,
                        (long long)r->run.too_near, r->run.backend);
-    }
-    if (r->symmetric) {
-        report_summary(j->names[0], "inverse-consistency error %.2f mm at the target's centroid, %.4f degree",
-                       1e3 * r->apart[0], DEGREE * r->apart[1]);
     }
     register_check_unit(j, r);
     if (r->degenerate) {

@@ -29,7 +29,6 @@ pcgpu_register_depth_params register_image_params(const session *s) {
         p.level_iterations[l] = counts.values[at > 0 ? at : 0];
     }
     p.bilateral = o->bilateral;
-    p.symmetric = o->registration.symmetric;
     p.max_distance = given(s, "max-distance") ? o->registration.max_distance : p.max_distance;
     p.translation_epsilon =
         given(s, "translation-epsilon") ? o->registration.translation_epsilon : p.translation_epsilon;

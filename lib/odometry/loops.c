@@ -44,7 +44,6 @@ pcgpu_status pcgpu_loops_open(pcgpu_context *context, const pcgpu_loops_params *
     r.method = PCGPU_REGISTER_NDT;
     r.kernel = PCGPU_KERNEL_AUTO;
     r.search = PCGPU_SEARCH_NEVER;
-    r.symmetric = false;
     r.drop_origin = false; /* points are those of the odometry, corrected already */
     r.min_range = r.beam_correction = 0.0;
     status = pc_register_check(context, &r);
@@ -142,7 +141,7 @@ static pcgpu_status end_place(pcgpu_loops *l) {
 
 static pcgpu_status settle(pcgpu_loops *l, const pcgpu_cloud *cloud) {
     const pcgpu_register_params given = l->params.registration;
-    pcgpu_status status = pc_register_settle(l->context, &given, NULL, cloud, &l->params.registration);
+    pcgpu_status status = pc_register_settle(l->context, &given, cloud, &l->params.registration);
     l->builder.voxel = l->params.registration.voxel;
     if (l->params.place_distance == PCGPU_AUTO) {
         l->params.place_distance = PLACE_VOXELS * l->builder.voxel;

@@ -120,7 +120,6 @@ pcgpu_status pcgpu_loops_open_depth(pcgpu_context *context, const pcgpu_camera *
     l->backend = backend;
     l->camera = *camera;
     l->depth = *params;
-    l->depth.registration.symmetric = true;
     l->params.drift = params->drift;
     l->loop_sigma[0] = LOOP_RADIANS;
     l->loop_sigma[1] = LOOP_METRES;

@@ -10,6 +10,7 @@
 #include "loops.h"
 #include "odometry.h"
 #include "projective.h"
+#include "solve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ double pc_loops_length(const double T[16]) {
 #define TIGHT_METRES    0.2  /* a bound that needs no witness */
 #define CYCLE_METRES    0.03 /* a cycle has to close within these */
 #define CYCLE_RADIANS   0.02
+#define BACK_METRES     0.05 /* and the registrations in both directions agree within these */
+#define BACK_RADIANS    0.0175
 
 enum {
     MOST_LINKS = 4, /* registrations of a place */
@@ -89,15 +92,86 @@ static pcgpu_status make_frame(pcgpu_loops *l, int32_t place, pcgpu_frame **fram
     return pc_frame_of_depth(l->context, l->backend, &depth, &l->small, &l->depth.registration, frame);
 }
 
+/* ---- registration ------------------------------------------------------------------------------------------------ */
+
+/* M with b = M a. */
+static pc_pose motion_between(const pc_pose *a, const pc_pose *b) {
+    pc_pose motion = {.q = {a->q[0], -a->q[1], -a->q[2], -a->q[3]}};
+    double t[3];
+    pc_quaternion_turned(b->q, motion.q);
+    if (motion.q[0] < 0.0) { /* the same rotation by the smaller angle */
+        for (int k = 0; k < 4; k++) {
+            motion.q[k] = -motion.q[k];
+        }
+    }
+    pc_quaternion_rotate(motion.q, a->t, t);
+    for (int k = 0; k < 3; k++) {
+        motion.t[k] = b->t[k] - t[k];
+    }
+    return motion;
+}
+
+/* H with H H = motion: (I + R) u = t for the translation u, and by Cayley's transform 2 (I + R)^-1 = I - [c]x with c
+ * the tangent of half the angle of R times its axis. */
+static pc_pose half_of(const pc_pose *motion) {
+    pc_pose half = *motion;
+    const double *t = motion->t;
+    half.q[0] += 1.0; /* halves the angle: 1 and q are of one length */
+    pc_quaternion_normalize(half.q);
+    const double c[3] = {half.q[1] / half.q[0], half.q[2] / half.q[0], half.q[3] / half.q[0]};
+    half.t[0] = 0.5 * (t[0] - (c[1] * t[2] - c[2] * t[1]));
+    half.t[1] = 0.5 * (t[1] - (c[2] * t[0] - c[0] * t[2]));
+    half.t[2] = 0.5 * (t[2] - (c[0] * t[1] - c[1] * t[0]));
+    return half;
+}
+
+/* Where the inverse of `back` is near T, T becomes the pose halfway, on the screw motion from one to the other: it does
+ * not depend on the coordinates of either image (Pennec and Arsigny 2013). False where they are not near, which reveals
+ * a wrong result that one direction alone accepts (Christensen and Johnson 2001). */
+static bool meet_halfway(const double center[3], const double back[16], double T[16]) {
+    const pc_pose a = pc_matrix_pose(T), returned = pc_matrix_pose(back);
+    const pc_pose b = pc_pose_inverse(&returned), motion = motion_between(&a, &b), half = half_of(&motion);
+    double turn[9], shift[3];
+    pc_pose_difference(&a, &b, center, turn, shift);
+    if (!(pc_norm3(shift) <= BACK_METRES && 2.0 * pc_angle(pc_norm3(motion.q + 1), motion.q[0]) <= BACK_RADIANS)) {
+        return false;
+    }
+    pc_pose middle = a;
+    pc_quaternion_turned(half.q, middle.q);
+    pc_quaternion_rotate(half.q, a.t, middle.t);
+    for (int k = 0; k < 3; k++) {
+        middle.t[k] += half.t[k];
+    }
+    pc_pose_matrix(&middle, T);
+    return true;
+}
+
+/* Registers in both directions, the second one from the inverse of the start: each one favours its target, whose
+ * surfaces it takes. The result has converged when both have and agree. */
+static pcgpu_status register_both(pcgpu_loops *l, pcgpu_frame *source, pcgpu_frame *target, const double init[16],
+                                  pcgpu_registration *r) {
+    pcgpu_register_depth_params params = l->depth.registration;
+    pcgpu_registration back = {0};
+    memcpy(params.init, init, sizeof params.init);
+    pcgpu_status status = pc_register_frames(l->context, source, target, &params, false, r);
+    if (status != PCGPU_OK || !r->converged) {
+        return status;
+    }
+    const pc_pose start = pc_matrix_pose(init), inverse = pc_pose_inverse(&start);
+    pc_pose_matrix(&inverse, params.init);
+    status = pc_register_frames(l->context, target, source, &params, false, &back);
+    r->converged =
+        status == PCGPU_OK && meet_halfway(r->center, back.T_target_source, r->T_target_source) && back.converged;
+    return status;
+}
+
 /* Registers the last place to an earlier one. *fits: with a result within the bound of the prediction. */
 static pcgpu_status try_place(pcgpu_loops *l, pcgpu_frame *present, const pc_prediction *p, pc_link *link, bool *fits) {
-    pcgpu_register_depth_params params = l->depth.registration;
     pcgpu_registration r = {0};
     pcgpu_frame *target = NULL;
-    memcpy(params.init, p->T, sizeof params.init);
     pcgpu_status status = make_frame(l, link->from, &target);
     if (status == PCGPU_OK) {
-        status = pc_register_frames(l->context, present, target, &params, false, &r);
+        status = register_both(l, present, target, p->T, &r);
     }
     pcgpu_frame_free(l->context, target);
     l->tried++;

@@ -46,10 +46,6 @@ void pcgpu_depth_odometry_params_init_sized(pcgpu_depth_odometry_params *params,
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
     pcgpu_status status = pc_struct_check(context, "pcgpu_depth_odometry_params", p->struct_size, sizeof *p);
     status = status == PCGPU_OK ? pc_register_depth_check(context, &p->registration) : status;
-    if (status == PCGPU_OK && p->registration.symmetric) {
-        status =
-            pc_fail(context, PCGPU_ERROR_ARGUMENT, "odometry registers in one direction only; leave symmetric out");
-    }
     if (status == PCGPU_OK && ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL)) {
         status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d is not known", (int)p->reference);
     }

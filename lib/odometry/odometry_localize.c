@@ -342,7 +342,7 @@ static pcgpu_status settle_voxel(pcgpu_odometry *o) {
         return PCGPU_OK;
     }
     o->given.voxel = fmax(voxel, fmin(WIDER * voxel, WIDE_VOXEL));
-    return pc_register_settle(o->context, &o->given, NULL, NULL, &o->params.registration);
+    return pc_register_settle(o->context, &o->given, NULL, &o->params.registration);
 }
 
 pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
@@ -359,7 +359,7 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
                          (long long)map->rows, map->columns);
     }
     if (status == PCGPU_OK) {
-        status = pc_register_settle(context, &o->given, NULL, map, &o->params.registration);
+        status = pc_register_settle(context, &o->given, map, &o->params.registration);
     }
     if (status == PCGPU_OK) {
         status = settle_voxel(o);

@@ -28,9 +28,6 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
     if (status != PCGPU_OK) {
         return status;
     }
-    if (p->registration.symmetric) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "odometry registers in one direction only; leave symmetric out");
-    }
     if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
         p->deskew > PCGPU_DESKEW_CLOCKWISE) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,

@@ -138,7 +138,7 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
 /* The voxel size for all scans, from the first one that gets a pose. */
 static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
     pcgpu_register_params *p = &o->params.registration;
-    pcgpu_status status = pc_register_settle(o->context, &o->given, NULL, first, p);
+    pcgpu_status status = pc_register_settle(o->context, &o->given, first, p);
     o->track.near = p->method == PCGPU_REGISTER_NDT ? 0.5 * p->voxel : 0.0;
     o->track.clear_score = CLEAR_SCORE * p->min_score;
     if (status == PCGPU_OK && o->given.voxel == PCGPU_AUTO) {

@@ -45,7 +45,7 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
         return status;
     }
     if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_GICP) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, cells or gicp",
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, ndt or gicp",
                        (int)p->method);
     }
     bool cells = p->method == PCGPU_REGISTER_NDT;
@@ -124,7 +124,6 @@ static void measure_target(pc_register_work *w) {
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *p, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend) {
     bool cells = p->method == PCGPU_REGISTER_NDT;
-    points *= p->symmetric ? 2.0 : 1.0;
     double cpu = (cells                               ? 2e-8
                   : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7
                   : p->method == PCGPU_REGISTER_POINT ? 1.1e-6
@@ -339,19 +338,14 @@ static double depth_voxel(const pcgpu_cloud *cloud) {
     return fmin(DEPTH_VOXEL * (double)pc_select_value(depths, n, n / 2), DEPTH_EXTENT * extent);
 }
 
-pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                const pcgpu_cloud *target, pcgpu_register_params *settled) {
+pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
+                                pcgpu_register_params *settled) {
     pcgpu_status status = PCGPU_OK;
-    double edge = 0.0, other = 0.0;
-    int levels = 0, other_levels = 0;
+    double edge = 0.0;
+    int levels = 0;
     *settled = *params;
     if (params->voxel == PCGPU_AUTO) {
         status = pc_register_spacing(context, target, params->drop_origin, &edge, &levels);
-        if (status == PCGPU_OK && params->symmetric && source) {
-            status = pc_register_spacing(context, source, params->drop_origin, &other, &other_levels);
-        }
-        levels = other > edge ? other_levels : levels;
-        edge = other > edge ? other : edge;
         const double least = edge > 0.0 ? depth_voxel(target) : 0.0;
         while (0.5 * edge < least) {
             edge *= 2.0;
@@ -379,19 +373,16 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     memset(result, 0, sizeof *result);
     pc_clear_error(context);
     pcgpu_status status = pc_register_check(context, params);
-    const pcgpu_pair pair = {source, target};
     pcgpu_register_params settled;
     if (status == PCGPU_OK) {
-        status = pc_register_settle(context, params, source, target, &settled);
+        status = pc_register_settle(context, params, target, &settled);
     }
     if (status != PCGPU_OK) {
         return status;
     }
     do {
         status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
-        if (status == PCGPU_OK && params->symmetric) {
-            status = pc_register_pairs(context, backend, &run, &settled, &pair, 1, result);
-        } else if (status == PCGPU_OK) {
+        if (status == PCGPU_OK) {
             status = pc_register_pair(context, backend, &run, &settled, source, target, result);
         }
     } while (pc_goes_to_cpu(context, backend, status));

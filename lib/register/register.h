@@ -1,7 +1,7 @@
 /* Shared by the files of a registration: register.c (checks, levels), register_pairs.c (several pairs), icp.c
  * (downsampling and iterations of a level of ICP), register_search.c (starts without a guess), register_starts.c
- * (registration from them), register_scan.c (corrections of scans), register_symmetric.c (forward and backward), ndt.c
- * (method ndt), register_solve.c (normal equations). */
+ * (registration from them), register_scan.c (corrections of scans), ndt.c (method ndt), register_solve.c (normal
+ * equations). */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
@@ -88,10 +88,10 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
 
 /* The k-th smallest of n values, which change their order (Hoare 1961). */
 float pc_select_value(float *values, int n, int k);
-/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target's points, or with
- * `symmetric` from that of the sparser cloud. source may be NULL. Errors: MEMORY. */
-pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                const pcgpu_cloud *target, pcgpu_register_params *settled);
+/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target's points. Errors: MEMORY.
+ */
+pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
+                                pcgpu_register_params *settled);
 /* The cell edge in metres that fits the spacing of a cloud's points (register_scale.c), a power of two, 0 when none
  * fits; and the number of levels. Errors: MEMORY. */
 pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
@@ -155,15 +155,6 @@ pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backen
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result);
-
-/* Symmetric registration (register_symmetric.c). The backward registration starts at the inverse of init. Then `there`
- * gets the inverse-consistency error: the difference between its transform and the inverse of that of `back`. If it is
- * at most `metres` at the target's centroid and one degree, `there` gets the motion halfway, and has converged if both
- * have. */
-void pc_register_inverse_start(const double init[16], double inverse[16]);
-void pc_register_meet_halfway(pcgpu_registration *there, const pcgpu_registration *back, double metres);
-/* The default of these metres: a voxel. */
-double pc_register_apart_metres(const pcgpu_register_params *params);
 
 /* Pairs on the back end that was chosen (register_pairs.c), as pcgpu_register_pairs. */
 pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,

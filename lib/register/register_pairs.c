@@ -12,14 +12,13 @@
 /* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
 enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
 
-enum { MOST_PAIRS = 1 << 30 }; /* so that twice as many can be counted */
+enum { MOST_PAIRS = 1 << 30 };
 
 /* All pairs of a call, and what is the same for them. */
 typedef struct pair_set {
     pcgpu_context *context;
     const pc_backend *backend;
     const pcgpu_register_params *params; /* of each pair */
-    bool both_ways;                      /* every second pair is the one before, exchanged */
     pcgpu_run run;                       /* as it begins for each */
     const pcgpu_pair *pairs;
     int count;
@@ -33,20 +32,14 @@ static const pcgpu_register_params *params_of(const pair_set *set, int i) {
     return &set->params[i];
 }
 
-/* Passes on the error of pair `i`, which may be in `from` alone. */
-static pcgpu_status fail_pair(const pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
+/* Keeps the error of pair `i`, which is in `from`, unless an earlier one failed. */
+static void keep_failure(pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
     char why[sizeof from->errors.text];
     snprintf(why, sizeof why, "%s", pcgpu_last_error(from));
-    const bool back = set->both_ways && i % 2 == 1;
-    return pc_fail(set->context, status, "%s%s", back ? "source and target exchanged: " : "", why);
-}
-
-/* Keeps the error of pair `i`, unless an earlier one failed. */
-static void keep_failure(pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
     pthread_mutex_lock(&set->mutex);
     if (i < set->failing) {
         set->failing = i;
-        set->failed = fail_pair(set, from, i, status);
+        set->failed = pc_fail(set->context, status, "%s", why);
     }
     pthread_mutex_unlock(&set->mutex);
 }
@@ -184,7 +177,6 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     for (int i = first; i < first + count && status == PCGPU_OK; i++) {
         if (!set->results[i].converged && params_of(set, i)->search == PCGPU_SEARCH_RESCUE) {
             status = run_pair(set, set->context, i);
-            status = status == PCGPU_OK ? status : fail_pair(set, set->context, i, status);
         }
     }
     return status;
@@ -212,7 +204,6 @@ static pcgpu_status run_in_turn(const pair_set *set) {
     pcgpu_status status = PCGPU_OK;
     for (int i = 0; i < set->count && status == PCGPU_OK; i++) {
         status = run_pair(set, set->context, i);
-        status = status == PCGPU_OK ? status : fail_pair(set, set->context, i, status);
     }
     return status;
 }
@@ -276,52 +267,6 @@ static pcgpu_status run_set(pair_set *set) {
     return status;
 }
 
-/* ---- symmetric --------------------------------------------------------------------------------------------------- */
-
-/* Reports the seconds of the backward registration as one more stage; it may have run concurrently. */
-static void report_back(const pcgpu_run *back, pcgpu_run *run) {
-    double seconds = 0.0;
-    for (int i = 0; i < back->stages; i++) {
-        seconds += back->stage[i].seconds;
-    }
-    pc_stage(run, "back", pc_now() - seconds);
-}
-
-/* Each pair is followed by the same pair with source and target exchanged. */
-static pcgpu_status run_both_ways(pair_set *set) {
-    const pair_set given = *set;
-    const size_t n = (size_t)given.count;
-    pcgpu_register_params *both = malloc(2 * n * sizeof *both);
-    pcgpu_pair *pairs = malloc(2 * n * sizeof *pairs);
-    pcgpu_registration *results = malloc(2 * n * sizeof *results);
-    pcgpu_status status = both && pairs && results
-                              ? PCGPU_OK
-                              : pc_fail_memory(set->context, 2 * n * sizeof *results, "the pairs in both directions");
-    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
-        pairs[2 * i] = given.pairs[i];
-        pairs[2 * i + 1] = (pcgpu_pair){given.pairs[i].target, given.pairs[i].source};
-        both[2 * i] = both[2 * i + 1] = given.params[i];
-        pc_register_inverse_start(both[2 * i].init, both[2 * i + 1].init);
-    }
-    if (status == PCGPU_OK) {
-        set->params = both;
-        set->both_ways = true;
-        set->pairs = pairs;
-        set->results = results;
-        set->count = 2 * given.count;
-        status = run_set(set);
-    }
-    for (size_t i = 0; i < n && status == PCGPU_OK; i++) {
-        given.results[i] = results[2 * i];
-        pc_register_meet_halfway(&given.results[i], &results[2 * i + 1], pc_register_apart_metres(&given.params[i]));
-        report_back(&results[2 * i + 1].run, &given.results[i].run);
-    }
-    free(both);
-    free(pairs);
-    free(results);
-    return status;
-}
-
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -330,7 +275,7 @@ pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend
     pcgpu_register_params *settled = malloc((size_t)count * sizeof *settled);
     pcgpu_status status = settled ? PCGPU_OK : pc_fail_memory(context, (size_t)count * sizeof *settled, "the pairs");
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        status = pc_register_settle(context, params, pairs[i].source, pairs[i].target, &settled[i]);
+        status = pc_register_settle(context, params, pairs[i].target, &settled[i]);
     }
     pair_set set = {.context = context,
                     .backend = backend,
@@ -340,7 +285,7 @@ pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend
                     .count = count,
                     .results = results};
     if (status == PCGPU_OK) {
-        status = params->symmetric ? run_both_ways(&set) : run_set(&set);
+        status = run_set(&set);
     }
     free(settled);
     return status;

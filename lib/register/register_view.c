@@ -13,6 +13,7 @@
  * nothing about free space. Related: Hornung et al. 2013 (free space of OctoMap), Pomerleau et al. 2014
  * (visibility). */
 #include "register.h"
+#include "solve.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -295,7 +296,8 @@ pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const doub
         return pc_fail_memory(context, sizeof *source, "what the sensors saw");
     }
     if (source->from_origin && target->from_origin) {
-        pc_register_inverse_start(T, back);
+        const pc_pose there = pc_matrix_pose(T), returned = pc_pose_inverse(&there);
+        pc_pose_matrix(&returned, back);
         look_up(source, target, back, voxel, &counts);
         look_up(target, source, T, voxel, &counts);
         *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;

@@ -88,3 +88,21 @@ void pc_pose_matrix(const pc_pose *pose, double T[16]) {
     T[12] = T[13] = T[14] = 0.0;
     T[15] = 1.0;
 }
+
+void pc_quaternion_rotate(const double q[4], const double p[3], double to[3]) {
+    double R[9];
+    pc_quaternion_matrix(q, R);
+    for (int k = 0; k < 3; k++) {
+        to[k] = (R[3 * k] * p[0] + R[3 * k + 1] * p[1]) + R[3 * k + 2] * p[2];
+    }
+}
+
+pc_pose pc_pose_inverse(const pc_pose *pose) {
+    pc_pose inverse = {.q = {pose->q[0], -pose->q[1], -pose->q[2], -pose->q[3]}};
+    double t[3];
+    pc_quaternion_rotate(inverse.q, pose->t, t);
+    for (int k = 0; k < 3; k++) {
+        inverse.t[k] = 0.0 - t[k]; /* not -0 */
+    }
+    return inverse;
+}

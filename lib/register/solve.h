@@ -15,4 +15,8 @@ void pc_matrix_quaternion(const double R[9], double q[4]);
 pc_pose pc_matrix_pose(const double T[16]);
 void pc_pose_matrix(const pc_pose *pose, double T[16]);
 
+/* p -> R(q) p */
+void pc_quaternion_rotate(const double q[4], const double p[3], double to[3]);
+pc_pose pc_pose_inverse(const pc_pose *pose);
+
 #endif

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
         keep_carrier: bool
         min_range: float
         beam_correction: float
-        symmetric: bool
 
 
 Points = Union[Cloud, Array]
@@ -249,7 +248,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
              kernel: Literal['auto', 'none', 'huber', 'cauchy', 'tukey', 'geman'] = 'auto', kernel_scale: float = 0.0,
              max_iterations: int = 50, translation_epsilon: Union[float, Literal['auto']] = 'auto',
              rotation_epsilon: float = 1e-5, min_score: float = 0.35, drop_origin: bool = True,
-             keep_carrier: bool = False, min_range: float = 0.0, beam_correction: float = 0.0, symmetric: bool = False, device: str = 'auto',
+             keep_carrier: bool = False, min_range: float = 0.0, beam_correction: float = 0.0, device: str = 'auto',
              threads: Optional[int] = None) -> Registration:
     """Registers the cloud `source` onto the cloud `target`: the rigid transform that maps source coordinates into the
     target's frame.
@@ -271,7 +270,6 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
     keep_carrier         keep the returns of the vehicle that carries the sensor
     min_range            metres: leave out points nearer to the sensor
     beam_correction      degrees, added to the elevation of each point; 0.205 for KITTI
-    symmetric            register in both directions and average the motions
     device, threads      as in sample()
 
     Returns a Registration: transform (4, 4) float64, converged, reason, score, covariance, ... One that does not
@@ -283,7 +281,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
         'max_distance': max_distance, 'kernel': kernel, 'kernel_scale': kernel_scale,
         'max_iterations': max_iterations, 'translation_epsilon': translation_epsilon,
         'rotation_epsilon': rotation_epsilon, 'min_score': min_score, 'drop_origin': drop_origin,
-        'keep_carrier': keep_carrier, 'min_range': min_range, 'beam_correction': beam_correction, 'symmetric': symmetric})
+        'keep_carrier': keep_carrier, 'min_range': min_range, 'beam_correction': beam_correction})
     values = _native.register([(from_parts, to_parts)], params, device_name(device), thread_count(threads))[0]
     return registration(values, kind)
 
@@ -311,7 +309,7 @@ def depth_params(init: Optional[Array], level_iterations: Sequence[int], max_dis
 def register_depth(source: Array, target: Array, camera: Camera, *, target_camera: Optional[Camera] = None,
                    init: Optional[Array] = None, level_iterations: Sequence[int] = (4, 5, 10),
                    max_distance: float = 0.4, bilateral: float = 0.0, translation_epsilon: float = 1e-5,
-                   rotation_epsilon: float = 1e-5, min_score: float = 0.2, symmetric: bool = False,
+                   rotation_epsilon: float = 1e-5, min_score: float = 0.2,
                    device: str = 'auto', threads: Optional[int] = None) -> Registration:
     """Registers a depth image onto another by projective association and the point-to-plane cost, as KinectFusion does.
 
@@ -325,7 +323,6 @@ def register_depth(source: Array, target: Array, camera: Camera, *, target_camer
     Returns a Registration; its transform maps points of the source's camera frame into the target's, metres."""
     params = depth_params(init, level_iterations, max_distance, bilateral, translation_epsilon, rotation_epsilon,
                           min_score)
-    params['symmetric'] = symmetric
     values = _native.register_depth(depth_image(source, 'source'), depth_image(target, 'target'), camera._values(),
                                     target_camera and target_camera._values(), params, device_name(device),
                                     thread_count(threads))

@@ -105,8 +105,6 @@ class Registration:
     #: `converged` is False
     converged: bool
     reason: str  #: why it stopped
-    symmetric: bool  #: registered in both directions
-    apart: Array  #: (2,) float64: then the inverse-consistency error, metres and radians
     starts: int  #: number of initial transforms
     start: Array  #: (4, 4) float64: the initial transform of this result
     iterations: int  #: over all levels

@@ -141,7 +141,6 @@ const field register_params_fields[] = {CHOICE(T, method, register_methods),
                                         FIELD(T, FIELD_BOOL, keep_carrier),
                                         FIELD(T, FIELD_DOUBLE, min_range),
                                         FIELD(T, FIELD_DOUBLE, beam_correction),
-                                        FIELD(T, FIELD_BOOL, symmetric),
                                         END};
 #undef T
 
@@ -154,7 +153,6 @@ const field register_depth_params_fields[] = {MATRIX(T, init, "init", 4),
                                               FIELD(T, FIELD_DOUBLE, translation_epsilon),
                                               FIELD(T, FIELD_DOUBLE, rotation_epsilon),
                                               FIELD(T, FIELD_DOUBLE, min_score),
-                                              FIELD(T, FIELD_BOOL, symmetric),
                                               END};
 #undef T
 
@@ -162,8 +160,6 @@ const field register_depth_params_fields[] = {MATRIX(T, init, "init", 4),
 const field registration_fields[] = {MATRIX(T, T_target_source, "transform", 4),
                                      FIELD(T, FIELD_BOOL, converged),
                                      FIELD(T, FIELD_TEXT, reason),
-                                     FIELD(T, FIELD_BOOL, symmetric),
-                                     VECTOR(T, FIELD_DOUBLES, apart, 2),
                                      FIELD(T, FIELD_INT, starts),
                                      MATRIX(T, start, "start", 4),
                                      FIELD(T, FIELD_INT, iterations),

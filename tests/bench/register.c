@@ -1,7 +1,7 @@
 /* bench_register METHOD THREADS RUNS [base|avx2] < LIST: registration on the CPU, in memory and warm, from two clouds
  * to the 4x4.
  *
- * METHOD is plane, point, ndt or gicp, and words with a colon before each may follow: search, symmetric, levels=N,
+ * METHOD is plane, point, ndt or gicp, and words with a colon before each may follow: search, levels=N,
  * voxel=S, max-distance=D, kernel=NAME, kernel-scale=S, as the command's options of these names.
  *
  * Every line of LIST is SOURCE TARGET and the 16 numbers of the transform to start from; the clouds stay in memory from
@@ -58,8 +58,6 @@ static void set_parameter(pcgpu_register_params *params, const char *word) {
     static const char kernel[] = "kernel=";
     if (strcmp(word, "search") == 0) {
         params->search = true;
-    } else if (strcmp(word, "symmetric") == 0) {
-        params->symmetric = true;
     } else if (strncmp(word, kernel, sizeof kernel - 1) == 0) {
         params->kernel = kernel_by_name(word + sizeof kernel - 1);
     } else if (sscanf(word, "levels=%d", &params->levels) != 1 && sscanf(word, "voxel=%lf", &params->voxel) != 1 &&
@@ -91,12 +89,9 @@ static void print_result(const pcgpu_registration *r, const double *ms, int runs
     for (int i = 0; i < 16; i++) {
         printf("%s%.17g", i ? ", " : "", r->T_target_source[i]);
     }
-    printf("], \"apart\": [%.9g, %.9g], \"starts\": %d, \"converged\": %s, \"iterations\": %d, \"fitness\": %.6g, "
-           "\"score\": %.6g, "
-           "\"agreement\": %.6g, "
-           "\"reason\": \"%s\", ",
-           r->apart[0], r->apart[1], r->starts, r->converged ? "true" : "false", r->iterations, r->fitness, r->score,
-           r->agreement, r->reason);
+    printf("], \"starts\": %d, \"converged\": %s, \"iterations\": %d, \"fitness\": %.6g, "
+           "\"score\": %.6g, \"agreement\": %.6g, \"reason\": \"%s\", ",
+           r->starts, r->converged ? "true" : "false", r->iterations, r->fitness, r->score, r->agreement, r->reason);
     printf("\"eigenvalues\": [%g, %g], \"unconstrained\": \"%s\", \"covariance\": [", r->eigenvalues[0],
            r->eigenvalues[1], r->unconstrained);
     for (int i = 0; i < 36; i++) {

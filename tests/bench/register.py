@@ -3,7 +3,7 @@ beside the peers that are installed (small_gicp, kiss-icp, open3d) in the same r
 
     register.py BENCH_REGISTER [METHOD[,METHOD]...] [SEED] [--quick]     PCGPU_DATA as for the tests; prints Markdown
 
-A METHOD is what bench_register takes, as plane or ndt:symmetric. Of many runs the first METHOD has all, others a part, which
+A METHOD is what bench_register takes, as plane or ndt:levels=3. Of many runs the first METHOD has all, others a part, which
 the tables say: the whole takes some minutes.
 
 Exact pairs: two scans of a generated drive, 0.5 to 1.1 m apart; or a real scan is split at random into two disjoint halves and
@@ -47,7 +47,7 @@ QUICK = '--quick' in sys.argv
 BENCH = sys.argv[1]
 DRIVE = pathlib.Path(BENCH).parent.parent / 'scene/drive'
 PLAIN = ['ndt', 'plane', 'gicp', 'point']
-METHODS = WORDS[0].split(',') if WORDS else PLAIN + [f'{method}:symmetric' for method in PLAIN[:3]]
+METHODS = WORDS[0].split(',') if WORDS else PLAIN
 BASES = list(dict.fromkeys(method.split(':')[0] for method in METHODS))
 SEED = int(WORDS[1]) if len(WORDS) > 1 else 0
 
@@ -154,8 +154,8 @@ def summary(records, truths):
 
 
 def is_first(name):
-    """Targets are those of the first method, also both ways."""
-    return name in (f'pcgpu {METHODS[0]}', f'pcgpu {METHODS[0]}:symmetric')
+    """Targets are those of the first method."""
+    return name == f'pcgpu {METHODS[0]}'
 
 
 def accuracy(folder):

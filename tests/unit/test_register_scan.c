@@ -188,10 +188,9 @@ static void test_methods(void **state) {
         assert_int_equal(pcgpu_scan_correct(contexts[0], &given[i], &params, &scans[i], &run), PCGPU_OK);
         assert_true(scans[i].rows < POINTS && scans[i].rows >= POINTS - 2 * OWN);
     }
-    for (int test = 0; test < 6; test++) {
+    for (int test = 0; test < 5; test++) {
         params.method = test < 4 ? (pcgpu_register_method)test : PCGPU_REGISTER_NDT;
         params.search = test == 4;
-        params.symmetric = test == 5;
         pcgpu_register_params plain = params;
         plain.min_range = plain.beam_correction = 0.0;
         pcgpu_registration wanted, got, without, several[3];

@@ -16,9 +16,6 @@
 /* Pixels are as uncertain together as one of so many: each depth takes part in as many planes. */
 #define SHARED_DEPTHS ((double)((2 * PC_DEPTH_TAPS + 1) * (2 * PC_DEPTH_TAPS + 1)))
 
-/* Forward and backward registration disagree beyond this inverse-consistency error, metres. */
-#define APART_METRES 0.05
-
 /* Steps that end with the iterations, but not longer than this, are those of pixels that change their partners. */
 #define SETTLED_METRES  1e-3
 #define SETTLED_RADIANS 1e-3
@@ -187,9 +184,9 @@ static void report_seconds(const pc_depth_optimizer *optimizer, pcgpu_run *run) 
     }
 }
 
-static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                  const pcgpu_register_depth_params *params, bool report_maps,
-                                  pcgpu_registration *result) {
+pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
+                                const pcgpu_register_depth_params *params, bool report_maps,
+                                pcgpu_registration *result) {
     pc_depth_optimizer optimizer;
     describe_optimizer(source, target, params, &optimizer);
     pcgpu_status status =
@@ -200,27 +197,6 @@ static pcgpu_status register_once(pcgpu_context *context, pcgpu_frame *source, p
             pc_stage(&result->run, "maps", pc_now() - (optimizer.source_seconds + optimizer.target.seconds));
         }
         report_seconds(&optimizer, &result->run);
-    } else {
-        memset(result, 0, sizeof *result);
-    }
-    return status;
-}
-
-pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
-                                const pcgpu_register_depth_params *params, bool report_maps,
-                                pcgpu_registration *result) {
-    pcgpu_status status = register_once(context, source, target, params, report_maps, result);
-    if (status != PCGPU_OK || !params->symmetric) {
-        return status;
-    }
-    pcgpu_register_depth_params back = *params;
-    pcgpu_registration returned = {0};
-    const double begin = pc_now();
-    pc_register_inverse_start(params->init, back.init);
-    status = register_once(context, target, source, &back, false, &returned);
-    if (status == PCGPU_OK) {
-        pc_register_meet_halfway(result, &returned, APART_METRES);
-        pc_stage(&result->run, "back", begin);
     } else {
         memset(result, 0, sizeof *result);
     }
