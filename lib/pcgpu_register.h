@@ -24,17 +24,6 @@ typedef enum pcgpu_register_method {
     PCGPU_REGISTER_GICP
 } pcgpu_register_method;
 
-/* Robust kernels for the residuals at the finest level, see KERNELS of pcgpu-methods(7). AUTO: CAUCHY for PLANE and
- * GICP, NONE for POINT. NDT has its own kernel and accepts only AUTO. */
-typedef enum pcgpu_kernel {
-    PCGPU_KERNEL_AUTO,
-    PCGPU_KERNEL_NONE,
-    PCGPU_KERNEL_HUBER,
-    PCGPU_KERNEL_CAUCHY,
-    PCGPU_KERNEL_TUKEY,
-    PCGPU_KERNEL_GEMAN
-} pcgpu_kernel;
-
 /* Initial transforms besides the given one, found by a coarse search; see STARTS of pcgpu-methods(7). */
 typedef enum pcgpu_search {
     PCGPU_SEARCH_NEVER,
@@ -53,16 +42,14 @@ enum { PCGPU_MAX_LEVELS = 8, PCGPU_RESCUE_DEGREES = 30 };
 typedef struct pcgpu_register_params {
     size_t struct_size; /* set by pcgpu_register_params_init */
     pcgpu_register_method method;
-    double init[16];     /* T_target_source to start from, row-major; default identity */
-    pcgpu_search search; /* default RESCUE; odometry has its own search and ignores it */
-    double voxel;        /* voxel size of the finest level, metres; 0 = no downsampling, not for NDT; PCGPU_AUTO
+    double init[16];            /* T_target_source to start from, row-major; default identity */
+    pcgpu_search search;        /* default RESCUE; odometry has its own search and ignores it */
+    double voxel;               /* voxel size of the finest level, metres; 0 = no downsampling, not for NDT; PCGPU_AUTO
                             (default): the power of two for which most points of the target lie in cells, two
                             voxels wide, whose points spread in two directions; in odometry, of the first scan */
-    int levels;          /* 1 to 8, NDT to 6; 0 (default) = 3, NDT 4 */
-    double max_distance; /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
+    int levels;                 /* 1 to 8, NDT to 6; 0 (default) = 3, NDT 4 */
+    double max_distance;        /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
                             8 voxels */
-    pcgpu_kernel kernel;
-    double kernel_scale;        /* metres; 0 (default) = the default of the kernel */
     int max_iterations;         /* per level */
     double translation_epsilon; /* metres: a level has converged when the translation and the rotation of an update are
                                    below their epsilons; PCGPU_AUTO (default): voxel / 2500 */

@@ -6,7 +6,6 @@
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
 static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", NULL};
-static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 static const char *const paddings[] = {"none", "repeat", "zero", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
@@ -28,10 +27,9 @@ static const char *const picture_formats[] = {"auto", "png", "html", NULL};
 static const char *const progress_modes[] = {"auto", "on", "off", NULL};
 
 _Static_assert(sizeof(pcgpu_sample_method) == sizeof(int) && sizeof(pcgpu_register_method) == sizeof(int) &&
-                   sizeof(pcgpu_kernel) == sizeof(int) && sizeof(pcgpu_features) == sizeof(int) &&
-                   sizeof(dtype) == sizeof(int) && sizeof(pcgpu_reference) == sizeof(int) &&
-                   sizeof(pcgpu_deskew) == sizeof(int) && sizeof(split) == sizeof(int) &&
-                   sizeof(layout) == sizeof(int) && sizeof(padding) == sizeof(int) &&
+                   sizeof(pcgpu_features) == sizeof(int) && sizeof(dtype) == sizeof(int) &&
+                   sizeof(pcgpu_reference) == sizeof(int) && sizeof(pcgpu_deskew) == sizeof(int) &&
+                   sizeof(split) == sizeof(int) && sizeof(layout) == sizeof(int) && sizeof(padding) == sizeof(int) &&
                    sizeof(voxelization) == sizeof(int) && sizeof(association) == sizeof(int) &&
                    sizeof(transform_format) == sizeof(int),
                "type_choice stores an int");
@@ -163,12 +161,6 @@ static const option_row table[] = {
      AT(registration.max_distance), 0, FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
-    {"kernel", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.kernel), 0, 0, kernels,
-     "Robust kernel of the residuals at the finest level, see KERNELS of pcgpu-methods(7); auto: cauchy for plane "
-     "and gicp, none for point. Not for method ndt, which has its own."},
-    {"kernel-scale", 0, FOR_REGISTRATION, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "S",
-     AT(registration.kernel_scale), 0, FAR, NULL,
-     "Scale of the robust kernel in metres; larger residuals get lower weights. The default depends on --voxel-size."},
     {"max-iterations", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
      "Maximum iterations per level."},
     {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",

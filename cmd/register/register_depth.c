@@ -120,8 +120,8 @@ void register_effect(const session *s, const char *const *inputs, int count, opt
                                           "min-score", "translation-epsilon", "rotation-epsilon"};
         leave_out(s, own, sizeof own / sizeof own[0], effect);
     } else if (register_is_projective(s, inputs, count)) {
-        static const char *const clouds[] = {"method",         "voxel-size", "kernel",       "kernel-scale",
-                                             "max-iterations", "min-range",  "keep-carrier", "beam-correction"};
+        static const char *const clouds[] = {"method",    "voxel-size",   "max-iterations",
+                                             "min-range", "keep-carrier", "beam-correction"};
         const pcgpu_register_depth_params p = register_image_params(s);
         effect->association = ASSOCIATION_PROJECTIVE;
         effect->level_iterations.count = p.levels;

@@ -5,17 +5,11 @@
 
 bool register_settle(option_values *options, const command_info *command, reason *why) {
     (void)command;
-    pcgpu_register_params *p = &options->registration;
     const char *wrong = NULL;
-    p->search = !options->init                         ? PCGPU_SEARCH_RESCUE
-                : options_init_file(options)           ? PCGPU_SEARCH_NEVER
-                : strcmp(options->init, "global") == 0 ? PCGPU_SEARCH_GLOBAL
-                                                       : PCGPU_SEARCH_ALWAYS;
-    if (p->method == PCGPU_REGISTER_NDT && p->kernel != PCGPU_KERNEL_AUTO) {
-        wrong = "kernel: method ndt has its own kernel; leave it out or give --method plane, gicp or point";
-    } else if (p->kernel_scale != 0 && (p->method == PCGPU_REGISTER_NDT || p->kernel == PCGPU_KERNEL_NONE)) {
-        wrong = "kernel-scale needs a kernel; give --method plane, gicp or point and a --kernel";
-    }
+    options->registration.search = !options->init                         ? PCGPU_SEARCH_RESCUE
+                                   : options_init_file(options)           ? PCGPU_SEARCH_NEVER
+                                   : strcmp(options->init, "global") == 0 ? PCGPU_SEARCH_GLOBAL
+                                                                          : PCGPU_SEARCH_ALWAYS;
     if (options->merge && !options->output) {
         wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
     }
@@ -39,11 +33,11 @@ bool register_refuse(const session *s, const char *const *names, int count, cons
 
 bool register_check_kind(const session *s, bool clouds, bool images, reason *why) {
     static const char *const of_images[] = {"level-iterations", "bilateral"};
-    static const char *const of_clouds[] = {"voxel-size", "kernel", "kernel-scale", "max-iterations"};
+    static const char *const of_clouds[] = {"voxel-size", "max-iterations"};
     static const char *const of_icp[] = {"max-distance"};
     const bool ndt = s->options->registration.method == PCGPU_REGISTER_NDT;
     return (images || register_refuse(s, of_images, 2, "is for depth images by projective association", why)) &&
-           (clouds || register_refuse(s, of_clouds, 4, "is for clouds, and depth images are given", why)) &&
+           (clouds || register_refuse(s, of_clouds, 2, "is for clouds, and depth images are given", why)) &&
            (images || !ndt || register_refuse(s, of_icp, 1, "has no effect on method ndt", why));
 }
 

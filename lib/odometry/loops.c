@@ -42,7 +42,6 @@ pcgpu_status pcgpu_loops_open(pcgpu_context *context, const pcgpu_loops_params *
     }
     pcgpu_register_params r = params->registration;
     r.method = PCGPU_REGISTER_NDT;
-    r.kernel = PCGPU_KERNEL_AUTO;
     r.search = PCGPU_SEARCH_NEVER;
     r.drop_origin = false; /* points are those of the odometry, corrected already */
     r.min_range = r.beam_correction = 0.0;

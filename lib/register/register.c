@@ -62,13 +62,6 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d levels; give 1 to %d, or 0 for the method's own", p->levels,
                        levels);
     }
-    if ((int)p->kernel < 0 || (int)p->kernel > PCGPU_KERNEL_GEMAN || (cells && p->kernel != PCGPU_KERNEL_AUTO)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kernel %d is not known, or not for method ndt", (int)p->kernel);
-    }
-    if (p->kernel_scale != 0.0 && !pc_in_range(p->kernel_scale, 1e-9, 1e6)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a kernel's scale of %g m; give 0 (its own) or 1e-9 to 1e6",
-                       p->kernel_scale);
-    }
     if (p->max_distance != PCGPU_AUTO && !pc_in_range(p->max_distance, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a largest distance of %g m; give 1e-6 to 1e6", p->max_distance);
     }

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
         voxel_size: Union[float, Literal['auto']]
         levels: int
         max_distance: Union[float, Literal['auto']]
-        kernel: Literal['auto', 'none', 'huber', 'cauchy', 'tukey', 'geman']
-        kernel_scale: float
         max_iterations: int
         translation_epsilon: Union[float, Literal['auto']]
         rotation_epsilon: float
@@ -245,7 +243,6 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
              init: Optional[Array] = None, search: Literal['rescue', 'never', 'always', 'global'] = 'rescue',
              voxel_size: Union[float, Literal['auto']] = 'auto', levels: int = 0,
              max_distance: Union[float, Literal['auto']] = 'auto',
-             kernel: Literal['auto', 'none', 'huber', 'cauchy', 'tukey', 'geman'] = 'auto', kernel_scale: float = 0.0,
              max_iterations: int = 50, translation_epsilon: Union[float, Literal['auto']] = 'auto',
              rotation_epsilon: float = 1e-5, min_score: float = 0.35, drop_origin: bool = True,
              keep_carrier: bool = False, min_range: float = 0.0, beam_correction: float = 0.0, device: str = 'auto',
@@ -262,7 +259,6 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
     voxel_size           metres, of the finest level; 'auto' = from the points; 0 = none, not for 'ndt'
     levels               1 to 8, 'ndt' to 6; 0 = 3, 'ndt' 4
     max_distance         metres: maximum correspondence distance at the coarsest level; 'auto' = 8 voxels
-    kernel, kernel_scale  robust kernel and its scale in metres; 0 = that of the kernel
     max_iterations       per level
     translation_epsilon, rotation_epsilon  metres and radians: smaller updates end a level
     min_score            0 to 1: a result with a lower score has not converged
@@ -278,7 +274,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
     to_parts, _ = native_cloud(target, 'target')
     params = register_params({
         'method': method, 'init': init, 'search': search, 'voxel_size': voxel_size, 'levels': levels,
-        'max_distance': max_distance, 'kernel': kernel, 'kernel_scale': kernel_scale,
+        'max_distance': max_distance,
         'max_iterations': max_iterations, 'translation_epsilon': translation_epsilon,
         'rotation_epsilon': rotation_epsilon, 'min_score': min_score, 'drop_origin': drop_origin,
         'keep_carrier': keep_carrier, 'min_range': min_range, 'beam_correction': beam_correction})

@@ -121,7 +121,6 @@ const field voxels_fields[] = {VECTOR(T, FIELD_DOUBLES, range, 6),
 /* ---- register ---------------------------------------------------------------------------------------------------- */
 
 static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", NULL};
-static const char *const kernels[] = {"auto", "none", "huber", "cauchy", "tukey", "geman", NULL};
 static const char *const searches[] = {"never", "always", "rescue", "global", NULL};
 
 #define T pcgpu_register_params
@@ -131,8 +130,6 @@ const field register_params_fields[] = {CHOICE(T, method, register_methods),
                                         LENGTH_OR_AUTO(T, voxel, "voxel_size"),
                                         FIELD(T, FIELD_INT, levels),
                                         LENGTH_OR_AUTO(T, max_distance, "max_distance"),
-                                        CHOICE(T, kernel, kernels),
-                                        FIELD(T, FIELD_DOUBLE, kernel_scale),
                                         FIELD(T, FIELD_INT, max_iterations),
                                         LENGTH_OR_AUTO(T, translation_epsilon, "translation_epsilon"),
                                         FIELD(T, FIELD_DOUBLE, rotation_epsilon),

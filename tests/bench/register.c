@@ -2,7 +2,7 @@
  * to the 4x4.
  *
  * METHOD is plane, point, ndt or gicp, and words with a colon before each may follow: search, levels=N,
- * voxel=S, max-distance=D, kernel=NAME, kernel-scale=S, as the command's options of these names.
+ * voxel=S, max-distance=D, as the command's options of these names.
  *
  * Every line of LIST is SOURCE TARGET and the 16 numbers of the transform to start from; the clouds stay in memory from
  * line to line. Prints one line of JSON for each: the transform, what the library says of it, and milliseconds of RUNS
@@ -42,27 +42,12 @@ static pcgpu_register_method method_by_name(const char *name) {
     return PCGPU_REGISTER_PLANE;
 }
 
-static pcgpu_kernel kernel_by_name(const char *name) {
-    static const char *const names[] = {"auto", "none", "huber", "cauchy", "tukey", "geman"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(names[i], name) == 0) {
-            return (pcgpu_kernel)i;
-        }
-    }
-    die("no such kernel");
-    return PCGPU_KERNEL_AUTO;
-}
-
 /* One word after the method. */
 static void set_parameter(pcgpu_register_params *params, const char *word) {
-    static const char kernel[] = "kernel=";
     if (strcmp(word, "search") == 0) {
         params->search = true;
-    } else if (strncmp(word, kernel, sizeof kernel - 1) == 0) {
-        params->kernel = kernel_by_name(word + sizeof kernel - 1);
     } else if (sscanf(word, "levels=%d", &params->levels) != 1 && sscanf(word, "voxel=%lf", &params->voxel) != 1 &&
-               sscanf(word, "max-distance=%lf", &params->max_distance) != 1 &&
-               sscanf(word, "kernel-scale=%lf", &params->kernel_scale) != 1) {
+               sscanf(word, "max-distance=%lf", &params->max_distance) != 1) {
         die("no such parameter");
     }
 }

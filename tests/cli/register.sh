@@ -85,19 +85,6 @@ cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
 printf '\033[31mred\n' > red
 expect 1 pcgpu register s.bin s.bin --init red
 stderr_has '^pcgpu: red: "\\x1b\[31mred" is not a finite number; '
-# Kernels and their scale are for ICP.
-for KERNEL in auto none huber cauchy tukey geman; do
-    expect 0 pcgpu register $TUNE --method gicp --kernel $KERNEL source.bin target.bin
-    [ "$(numbers "$OUT")" = "$(numbers ../matrix)" ] || die "--kernel $KERNEL leads elsewhere"
-done
-expect 0 pcgpu register $TUNE --method plane --kernel huber --kernel-scale 0.02 source.bin target.bin
-expect 2 pcgpu register --kernel huber s.bin s.bin
-stderr_has '^pcgpu: kernel: method ndt has its own kernel; '
-expect 2 pcgpu register --kernel-scale 0.1 s.bin s.bin
-expect 2 pcgpu register --method plane --kernel none --kernel-scale 0.1 s.bin s.bin
-stderr_has '^pcgpu: kernel-scale needs a kernel'
-expect 2 pcgpu register --method plane --kernel welsch s.bin s.bin
-expect 2 pcgpu register --method plane --kernel-scale 0 s.bin s.bin
 # Options out of range are errors of usage.
 expect 2 pcgpu register s.bin s.bin --max-distance 1e9
 stderr_has '^pcgpu: --max-distance: .*1000000'

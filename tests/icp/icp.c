@@ -228,9 +228,7 @@ static void check_kernels(void) {
         pc_icp_kernel kernel;
         double at_scale, far; /* weights at the scale and at four times that */
     } known[] = {{PC_ICP_KERNEL_NONE, 1.0, 1.0},
-                 {PC_ICP_KERNEL_HUBER, 1.0, 0.25},
                  {PC_ICP_KERNEL_CAUCHY, 0.5, 1.0 / 17.0},
-                 {PC_ICP_KERNEL_TUKEY, 0.0, 0.0},
                  {PC_ICP_KERNEL_GEMAN, 0.25, 1.0 / 289.0}};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         double before = 1.0;
@@ -319,7 +317,7 @@ static void check_steps(const bed *b, const scene *s, int64_t n) {
                             .center = {1.0, -2.0, 0.5},
                             .max_correspondence_squared = gates[i / 5 % 3],
                             .scale_squared = 0.01,
-                            .kernel = (pc_icp_kernel)(i % 5),
+                            .kernel = (pc_icp_kernel)(i % 3),
                             .rows = (pc_icp_rows)((i + i / 5) % 4)};
         double expected[PC_ICP_SUMS], sums[PC_ICP_SUMS];
         reference_step(s, &step, n, expected);

@@ -145,7 +145,7 @@ class Arguments(Case):
                                        'device', 'coverage', 'at_most', 'full']),
             (pcgpu.voxelize, (POINTS,), ['voxel_size', 'range', 'max_points', 'max_voxels', 'features', 'drop_origin']),
             (pcgpu.register, (POINTS, POINTS[:500]), ['method', 'init', 'search', 'voxel_size', 'levels', 'max_distance',
-                                                      'kernel', 'kernel_scale', 'min_score', 'min_range']),
+                                                      'min_score', 'min_range']),
             (pcgpu.Odometry, (), ['reference', 'keyframe_distance', 'model_points', 'deskew', 'time_column', 'method']),
             (pcgpu.Volume, (), ['voxel_size', 'truncation', 'max_weight', 'frames']),
             (pcgpu.Map, (), ['voxel_size', 'keep_moving', 'views_distance', 'views_scans', 'memory', 'folder']),

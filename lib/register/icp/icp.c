@@ -10,17 +10,14 @@
 #include <string.h>
 
 /* In units of the level's voxel: the edge of a search cell (for speed), the radius of the neighbourhood of a normal,
- * the residual at which the weight of a score is a quarter, and the update that ends a level above the finest. Chosen
- * on pairs of KITTI scans, of an indoor scanner and of a synthetic street: a radius of 3 turns the other pairs by 0.03
- * degree more. */
+ * the residual at which the weight of a score is a quarter, that at which the weight of an equation is a half, and the
+ * update that ends a level above the finest. Chosen on pairs of KITTI scans, of an indoor scanner and of a synthetic
+ * street: a radius of 3 turns the other pairs by 0.03 degree more. */
 #define EDGE          3.0
 #define NORMAL_RADIUS 2.0
 #define SCORE_SCALE   0.4
+#define KERNEL_SCALE  0.14
 #define COARSE_STEP   0.004
-
-/* The scales of kernels, likewise. */
-static const double kernel_scales[] = {
-    [PCGPU_KERNEL_HUBER] = 0.1, [PCGPU_KERNEL_CAUCHY] = 0.14, [PCGPU_KERNEL_TUKEY] = 0.5, [PCGPU_KERNEL_GEMAN] = 0.3};
 
 /* Nearest neighbours do not converge further than a cycle of poses this close together. */
 #define CYCLE_VOXELS  4e-3
@@ -132,19 +129,9 @@ pc_register_weights pc_register_score_weights(const pc_register_work *w) {
 /* Of the iterations. Levels above the finest have no kernel: far from the answer, small residuals do not mean correct
  * matches. On halves of KITTI scans, a kernel at all levels was up to 0.8 m off, where rings lay on rings. */
 static pc_register_weights weights_of(const pc_register_work *w, bool finest) {
-    static const pc_icp_kernel kernels[] = {[PCGPU_KERNEL_NONE] = PC_ICP_KERNEL_NONE,
-                                            [PCGPU_KERNEL_HUBER] = PC_ICP_KERNEL_HUBER,
-                                            [PCGPU_KERNEL_CAUCHY] = PC_ICP_KERNEL_CAUCHY,
-                                            [PCGPU_KERNEL_TUKEY] = PC_ICP_KERNEL_TUKEY,
-                                            [PCGPU_KERNEL_GEMAN] = PC_ICP_KERNEL_GEMAN};
-    const pcgpu_register_params *p = w->params;
-    pcgpu_kernel kernel = finest ? p->kernel : PCGPU_KERNEL_NONE;
-    if (kernel == PCGPU_KERNEL_AUTO) {
-        /* with robust weights point-to-point locks to the rings of a laser scanner, which move with the scanner */
-        kernel = p->method == PCGPU_REGISTER_POINT ? PCGPU_KERNEL_NONE : PCGPU_KERNEL_CAUCHY;
-    }
-    const double own = kernel_scales[kernel] * w->spacing;
-    return (pc_register_weights){kernels[kernel], p->kernel_scale > 0.0 ? p->kernel_scale : own};
+    /* with robust weights point-to-point locks to the rings of a laser scanner, which move with the scanner */
+    const bool robust = finest && w->params->method != PCGPU_REGISTER_POINT;
+    return (pc_register_weights){robust ? PC_ICP_KERNEL_CAUCHY : PC_ICP_KERNEL_NONE, KERNEL_SCALE * w->spacing};
 }
 
 /* Plane-to-plane weights only at the finest level: above it, they favour what fits already. */

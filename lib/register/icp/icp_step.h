@@ -35,9 +35,7 @@ typedef enum pc_icp_rows {
 /* Weights of a residual r at the scale s. */
 typedef enum pc_icp_kernel {
     PC_ICP_KERNEL_NONE,   /* 1 */
-    PC_ICP_KERNEL_HUBER,  /* 1 up to s, then s / |r| (Huber 1964) */
     PC_ICP_KERNEL_CAUCHY, /* s^2 / (s^2 + r^2) */
-    PC_ICP_KERNEL_TUKEY,  /* (1 - r^2 / s^2)^2 up to s, then 0 (Beaton and Tukey 1974) */
     PC_ICP_KERNEL_GEMAN   /* (s^2 / (s^2 + r^2))^2 (Geman and McClure 1985) */
 } pc_icp_kernel;
 
@@ -53,17 +51,11 @@ typedef struct pc_icp_step {
 /* ---- kernels ----------------------------------------------------------------------------------------------------- */
 
 PC_HD double pc_icp_weight(pc_icp_kernel kernel, double scale_squared, double r_squared) {
-    double w = 1.0;
-    if (kernel == PC_ICP_KERNEL_HUBER) {
-        w = r_squared <= scale_squared ? 1.0 : sqrt(scale_squared / r_squared);
-    } else if (kernel == PC_ICP_KERNEL_TUKEY) {
-        w = r_squared < scale_squared ? 1.0 - r_squared / scale_squared : 0.0;
-        w = w * w;
-    } else if (kernel != PC_ICP_KERNEL_NONE) {
-        w = scale_squared / (scale_squared + r_squared);
-        w = kernel == PC_ICP_KERNEL_GEMAN ? w * w : w;
+    if (kernel == PC_ICP_KERNEL_NONE) {
+        return 1.0;
     }
-    return w;
+    double w = scale_squared / (scale_squared + r_squared);
+    return kernel == PC_ICP_KERNEL_GEMAN ? w * w : w;
 }
 
 /* ---- equations --------------------------------------------------------------------------------------------------- */
