@@ -54,8 +54,6 @@ typedef struct pcgpu_odometry_frame {
     bool relocalized;                /* recovered: it has a pose, and the scan before it has none */
     bool keyframe;                   /* it became the reference, or was merged into the local map */
     int attempts;                    /* number of registrations; 0 for the first scan */
-    double reference_time;           /* time of the scan that last became the reference or was merged into the local
-                                        map; NaN when no scan has a pose */
     double T_world_frame[16];        /* of the scan, row-major; NaN when the scan is lost */
     pcgpu_registration registration; /* the last one. Its T_target_source is T_reference_frame, with MODEL
                                         T_world_frame. Zeroed, except for `run`, for the first scan */
@@ -92,12 +90,6 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
  * increase or a missing column. After an error, the scan was not added. */
 pcgpu_status pcgpu_odometry_add(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
                                 pcgpu_odometry_frame *frame);
-
-/* Adds a scan with a known good pose, such as a scan of an interrupted run, without a registration. keyframe: the scan
- * has the last reference_time; MODEL and PREVIOUS take every scan. When a caller adds all good scans of a trajectory
- * like this, in their order and with their times, later results have the same bytes as in an uninterrupted run. */
-pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
-                                      const double T_world_frame[16], bool keyframe);
 
 /* The points of the last scan that has a pose, as they were registered: those that are usable, deskewed, x y z, in the
  * coordinates of the file. The memory belongs to the odometry until its next call. Errors: ARGUMENT (no scan has a

@@ -44,10 +44,6 @@ void pcgpu_depth_odometry_close(pcgpu_depth_odometry *odometry); /* accepts NULL
 pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *odometry, const pcgpu_depth *depth, double time,
                                       pcgpu_odometry_frame *frame);
 
-/* Adds an image with a known pose, without a registration: see pcgpu_odometry_add_known. */
-pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *odometry, const pcgpu_depth *depth, double time,
-                                            const double T_world_camera[16], bool keyframe);
-
 /* The model, which the odometry owns; NULL with other references. */
 pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *odometry);
 

@@ -32,8 +32,8 @@ typedef struct bench {
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /* Outputs go to a temporary folder, and the back end is that of the variant. */
-static const char *const own_options[] = {"output",  "json",  "cpu",     "cuda",          "device",
-                                          "threads", "force", "dry-run", "skip-existing", "resume"};
+static const char *const own_options[] = {"output",  "json",  "cpu",     "cuda",         "device",
+                                          "threads", "force", "dry-run", "skip-existing"};
 
 static bool check_words(const bench *b, reason *why) {
     command_line line;

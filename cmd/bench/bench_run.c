@@ -125,7 +125,7 @@ static bool read_json(const char *path, bench_run *run, reason *why) {
     if (!good) {
         return false;
     }
-    for (bool whole; good && next_line(&f, &whole);) {
+    while (good && next_line(&f)) {
         good = add_line(&f, run);
     }
     return close_lines(&f) && good;

@@ -206,8 +206,6 @@ static const option_row table[] = {
      "--rate determines them."},
     {"rate", 0, FOR_TRAJECTORY | FOR_CONVERT, OPTION_ABOVE_MIN, &type_real, "HZ", AT(rate), 0, FAR, NULL,
      "Scans, images or poses per second."},
-    {"resume", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(resume), 0, 0, NULL,
-     "Continue an interrupted --trajectory after its last pose; a complete one is extended by more inputs."},
     {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(loops), 0, 0, NULL,
      "Find places that the sensor sees again, and correct all poses by them at the end."},
     {"ground-truth", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,

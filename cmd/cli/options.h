@@ -177,7 +177,7 @@ struct option_values {
     transform_format trajectory_format;
     double rate, time_offset, time_tolerance;
     int align; /* 1: sim3 */
-    bool resume, loops;
+    bool loops;
     double map_voxel; /* or PCGPU_AUTO */
     bool keep_moving;
     const char *temporary_folder;
@@ -218,7 +218,7 @@ enum {
     OPTION_TEXT = 64,        /* an output of readable text */
     OPTION_MAIN = 128,       /* the output with the data of the command */
     OPTION_PLY = 256,        /* a mesh: .ply, unless its name says another format of one */
-    OPTION_GROWS = 512,      /* one output for all inputs, written input by input; --resume appends to it */
+    OPTION_GROWS = 512,      /* one output for all inputs, written input by input */
     OPTION_MANY = 2048,      /* about many inputs */
     OPTION_PICTURE = 4096,   /* a .png, */
     OPTION_PAGE = 8192,      /* or a .html */

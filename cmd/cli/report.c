@@ -176,8 +176,9 @@ void report_captured(const char *lines) {
     }
 }
 
-void report_signal(const char *begin, const char *end) {
-    const char *const parts[] = {progress.drawn ? "\r\033[K" : "", "pcgpu: ", begin, end ? end : "", "\n"};
+void report_signal(const char *name) {
+    const char *const parts[] = {progress.drawn ? "\r\033[K" : "", "pcgpu: ", name,
+                                 " has ended the run; existing outputs are complete, start again for the others\n"};
     char line[8192];
     size_t n = 0;
     progress.drawn = false;

@@ -83,7 +83,7 @@ static bool match_by_time(const session *s, trajectory *poses, reason *why) {
             least = apart <= least ? apart : least;
         }
         const bool near = fabs(poses->times[k] - time) <= TIMED_NEAR;
-        good = trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, 0, poses->lines[k]) ||
+        good = trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, poses->lines[k]) ||
                refuse(why, "out of memory");
     }
     trajectory_free(poses);

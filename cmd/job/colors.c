@@ -110,8 +110,8 @@ static bool add_name(color_list *l, char *name, double time) {
 static bool read_list(const char *path, color_list *l, reason *why) {
     line_file f;
     char name[4096];
-    bool whole, good = open_lines(&f, path, why);
-    while (good && next_line(&f, &whole)) {
+    bool good = open_lines(&f, path, why);
+    while (good && next_line(&f)) {
         double time = NAN;
         char *line = f.line + strspn(f.line, " \t");
         line[strcspn(line, "\r")] = '\0';

@@ -175,7 +175,7 @@ static bool add_line(input_list *list, const input_options *how, const line_file
 
 static bool add_lines(input_list *list, const input_options *how, line_file *f) {
     const int before = list->count;
-    for (bool whole; next_line(f, &whole);) {
+    while (next_line(f)) {
         if (strlen(f->line) != f->length) {
             return line_wrong(f, "a zero byte; give -0 when names end with zero bytes");
         }

@@ -29,7 +29,7 @@ static bool fail(line_file *f, const char *what) {
     return line_wrong(f, what);
 }
 
-bool next_line(line_file *f, bool *whole) {
+bool next_line(line_file *f) {
     size_t n = 0;
     int c = EOF;
     const int line_end = f->zero_ends ? '\0' : '\n';
@@ -52,14 +52,14 @@ bool next_line(line_file *f, bool *whole) {
     if (f->end > TEXT_LIMIT) {
         return fail(f, "more than 1 GiB up to this line; give a smaller file");
     }
-    *whole = c == line_end;
     f->line[n] = '\0';
     f->length = n;
-    f->number -= !n && !*whole;
+    const bool some = n > 0 || c == line_end;
+    f->number -= !some;
     if (f->number == 1 && !f->zero_ends && n >= 3 &&
         memcmp(f->line, "\xEF\xBB\xBF", 3) == 0) { /* as editors of Windows write */
         f->length -= 3;
         memmove(f->line, f->line + 3, f->length + 1);
     }
-    return n > 0 || *whole;
+    return some;
 }

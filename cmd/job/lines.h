@@ -28,9 +28,8 @@ bool open_lines(line_file *f, const char *path, reason *why);
 /* False when reading had failed. */
 bool close_lines(line_file *f);
 
-/* Reads the next line without its end; *whole: the line has an end. False at the end of the file, and when reading
- * fails. */
-bool next_line(line_file *f, bool *whole);
+/* Reads the next line without its end. False at the end of the file, and when reading fails. */
+bool next_line(line_file *f);
 
 /* Writes "FILE:LINE: WHAT" to `why`; returns false. */
 bool line_wrong(const line_file *f, const char *what);

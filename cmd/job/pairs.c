@@ -66,7 +66,7 @@ static const char *append(pair_list *list, const char *line, int64_t number) {
 }
 
 static bool read_lines(line_file *f, pair_list *list) {
-    for (bool whole; next_line(f, &whole);) {
+    while (next_line(f)) {
         char *line = skip_blanks(f->line);
         const char *wrong = strlen(f->line) != f->length ? "a zero byte" : NULL;
         cut_blanks(line);

@@ -294,9 +294,6 @@ static int open_context(session *s) {
 static bool try_output(const session *s, const option_row *row, const char *path) {
     int files = path_is_folder(path) ? session_job_count(s) : 1;
     bool good = true;
-    if (s->options->resume && (row->flags & OPTION_GROWS)) {
-        return true; /* the file may exist */
-    }
     if (path_is_folder(path) && access(path, F_OK) != 0) {
         return folder_check(path); /* the run will create it */
     }

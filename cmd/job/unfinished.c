@@ -14,7 +14,6 @@
 enum { PENDING_MAX = 1024 }; /* some tens of threads with a few outputs each */
 static const output *volatile pending[PENDING_MAX];
 
-static const char *volatile kept;             /* the message about a file that stays */
 static pthread_t main_thread;                 /* it handles the signals */
 static atomic_flag locked = ATOMIC_FLAG_INIT; /* a signal handler may take it, too: no thread is interrupted with it */
 
@@ -38,12 +37,7 @@ enum { ENDING = sizeof ending / sizeof ending[0] };
 static void report_end(int number) {
     for (int i = 0; i < ENDING; i++) {
         if (ending[i].number == number && ending[i].name) {
-            report_signal(ending[i].name, kept ? " has ended the run"
-                                               : " has ended the run; existing outputs are complete, start again for "
-                                                 "the others");
-            if (kept) {
-                report_signal(kept, NULL);
-            }
+            report_signal(ending[i].name);
         }
     }
 }
@@ -88,10 +82,6 @@ void files_catch_signals(void) {
             sigaction(number, &action, NULL);
         }
     }
-}
-
-void unfinished_keep(const char *sentence) {
-    kept = sentence;
 }
 
 void files_lock(sigset_t *before) {

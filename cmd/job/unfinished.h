@@ -13,10 +13,6 @@ void unfinished_remove(const output *output); /* accepts an output that is not i
 /* Whether another output of this run will get the same name. */
 bool unfinished_has(const char *final);
 
-/* Sets the message for a signal that ends the program: a file that stays, and how to continue. The caller owns it and
- * has escaped it for a terminal. NULL: none. */
-void unfinished_keep(const char *sentence);
-
 /* Between these two calls no other thread changes the list and no signal ends the program: the list and the files may
  * disagree. Nothing is allocated or freed between them: a signal handler that has interrupted malloc() waits for this
  * lock. */

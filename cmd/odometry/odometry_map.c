@@ -99,13 +99,9 @@ int odometry_map_add(odometry_map *m, pcgpu_cloud *scan, const double T[16], dou
 
 int odometry_map_add_all(odometry_map *m, const double *poses, const double *fractions) {
     const int count = m->session->input_count;
-    bool *skip = malloc((size_t)count * sizeof *skip);
     scan_read scan;
     int code = EXIT_DONE;
-    for (int i = 0; i < count && skip; i++) {
-        skip[i] = !(poses[16 * i] == poses[16 * i]);
-    }
-    scan_reader *reader = skip ? scan_reader_open(m->session, skip, false) : NULL;
+    scan_reader *reader = scan_reader_open(m->session, poses, false);
     if (!reader) {
         report_error(output_shown(m->session->options->output), "no memory or no thread to read the scans");
         code = EXIT_FAILED;
@@ -125,7 +121,6 @@ int odometry_map_add_all(odometry_map *m, const double *poses, const double *fra
     }
     progress_run_end();
     scan_reader_close(reader);
-    free(skip);
     return code;
 }
 

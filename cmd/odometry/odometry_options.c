@@ -11,8 +11,6 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
         wrong = "init: auto is for pairs, and for --map; give a FILE with the pose of the first input, or leave it out";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
-    } else if (o->resume && strcmp(o->trajectory, "-") == 0) {
-        wrong = "resume needs the file of a trajectory; give --trajectory FILE";
     } else if (o->calibration && !o->ground_truth) {
         wrong = "calibration needs --ground-truth; leave it out";
     } else if (o->ground_truth && path_is_dash(o->picture)) {

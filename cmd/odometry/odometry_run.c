@@ -4,7 +4,9 @@
 #include "register.h"
 #include "odometry_map.h"
 #include "scan_reader.h"
+#include "transform.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +17,13 @@ typedef struct odometry_state {
     pcgpu_depth_odometry *camera; /* in its place for depth images */
     pcgpu_loops *loops;           /* with --loops */
     odometry_map *map;            /* of scans, NULL without an output for it */
-    trajectory_output output;
-    trajectory before; /* poses of the interrupted run, with --resume */
-    double *times;     /* of each scan */
-    double *poses;     /* of each scan, NaN for a lost one; for the evaluation */
-    double *fractions; /* pcgpu_odometry_sweep of each scan with a pose, for the map */
-    bool *skip;        /* scans that need not be read */
+    output trajectory;            /* stream NULL until it is open */
+    const char *name;             /* of the trajectory, for messages */
+    double *times;                /* of each scan */
+    double *poses;                /* of each scan, NaN for a lost one */
+    double *fractions;            /* pcgpu_odometry_sweep of each scan with a pose, for the map */
     odometry_picture picture;
-    int keyframe; /* the last scan of `before` that became the reference */
     int good, lost, failed;
-    int missing;    /* scans of `before` without a pose */
     bool corrected; /* loops have moved the poses */
     bool stopped;   /* not all scans were processed */
     double seconds;
@@ -99,67 +98,44 @@ static int open_odometry(odometry_state *run) {
     return status == PCGPU_OK ? EXIT_DONE : status == PCGPU_ERROR_ARGUMENT ? EXIT_USAGE : EXIT_FAILED;
 }
 
-static bool has_pose(const double *T) {
-    return T[0] == T[0];
-}
-
-/* The times of the interrupted run must be those of the scans. */
-static bool check_before(const odometry_state *run) {
-    for (int64_t i = 0; run->before.times && i < run->before.count; i++) {
-        if (fabs(run->before.times[i] - run->times[i]) > 1e-6) {
-            report_error(
-                run->output.name,
-                "pose %lld has the time %.17g s and its scan %.17g s; give the scans and times of the interrupted run",
-                (long long)i + 1, run->before.times[i], run->times[i]);
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Prepares the scans of the interrupted run: all good ones are added again with their poses, so that the state of the
- * odometry is the same as in an uninterrupted run. */
-static void plan_known(odometry_state *run) {
-    const int count = run->session->input_count, done = (int)run->before.count;
-    for (int i = 0; i < 16 * count; i++) {
-        run->poses[i] = NAN;
-    }
-    memcpy(run->poses, run->before.poses, (size_t)done * 16 * sizeof *run->poses);
-    run->keyframe = done - 1;
-    for (int i = 0; i < done; i++) {
-        run->skip[i] = !has_pose(run->poses + 16 * i);
-        run->missing += run->skip[i];
-        run->keyframe = run->times[i] == run->before.reference_time ? i : run->keyframe;
-    }
-}
-
 static int open_run(odometry_state *run) {
-    const int count = run->session->input_count;
+    const session *s = run->session;
+    const int count = s->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
-    if (code != EXIT_DONE || !trajectory_output_open(run->session, &run->output, &run->before)) {
+    if (code != EXIT_DONE || !output_open(&run->trajectory, s->options->trajectory, session_existing(s), true)) {
         return code ? code : EXIT_FAILED;
     }
     run->poses = malloc((size_t)count * 16 * sizeof *run->poses);
     run->fractions = calloc((size_t)count, sizeof *run->fractions);
-    run->skip = calloc((size_t)count, sizeof *run->skip);
-    if (!run->poses || !run->fractions || !run->skip) {
-        report_error(run->output.name, "out of memory");
+    if (!run->poses || !run->fractions) {
+        report_error(run->name, "out of memory");
         return EXIT_FAILED;
-    } else if (!check_before(run)) {
-        return EXIT_FAILED;
-    }
-    if (run->before.count > 0) {
-        plan_known(run);
-        if (run->before.reference_time != run->before.reference_time &&
-            run->session->options->odometry.reference == PCGPU_REFERENCE_KEYFRAME) {
-            report_warning(run->output.name, "does not name the keyframe; the last scan is used, and poses may differ "
-                                             "from those of an uninterrupted run");
-        }
-        report_summary(run->output.name,
-                       "%lld of %d scans are done, %d of them without a pose; the run resumes after them",
-                       (long long)run->before.count, count, run->missing);
     }
     return EXIT_DONE;
+}
+
+/* ---- the trajectory ---------------------------------------------------------------------------------------------- */
+
+/* Writes the pose of a scan, at once: another program may read it from a pipe. */
+static bool write_pose(const odometry_state *run, int index) {
+    FILE *stream = run->trajectory.stream;
+    const double *T = run->poses + 16 * (int64_t)index;
+    errno = 0;
+    transform_write_pose(stream, T[0] == T[0] ? T : NULL, run->times[index], run->session->options->trajectory_format);
+    if (fflush(stream) == 0 && !ferror(stream)) {
+        return true;
+    }
+    report_error(run->name, "cannot be written: %s", errno ? strerror(errno) : "the device refused the data");
+    return false;
+}
+
+/* With --loops, all poses are written when they are corrected. */
+static bool write_corrected(const odometry_state *run) {
+    bool good = true;
+    for (int i = 0; run->loops && i < run->session->input_count && good; i++) {
+        good = write_pose(run, i);
+    }
+    return good;
 }
 
 /* ---- scans ---- */
@@ -198,7 +174,7 @@ static bool adds_to_map(const odometry_state *run) {
 }
 
 /* Adds a scan that was read. Returns its exit code. */
-static int add_scan(odometry_state *run, job *j, int index, double *T, double *reference_time) {
+static int add_scan(odometry_state *run, job *j, int index, double *T) {
     pcgpu_odometry_frame f;
     const double time = run->times[index];
     pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
@@ -220,14 +196,13 @@ static int add_scan(odometry_state *run, job *j, int index, double *T, double *r
     add_frame(&j->result, index, time, &f);
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
-    *reference_time = f.reference_time;
     return f.good ? odometry_picture_add(&run->picture, run->session, index, &j->clouds[0], &j->images[0])
                   : EXIT_NOT_CONVERGED;
 }
 
 static int process_scan(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
-    double *T = run->poses + 16 * scan->index, reference_time = NAN;
+    double *T = run->poses + 16 * (int64_t)scan->index;
     job j;
     int code = job_begin_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
     for (int i = 0; i < 16; i++) {
@@ -238,73 +213,38 @@ static int process_scan(odometry_state *run, scan_read *scan) {
         report_error(name, "%s", sentence_without_name(scan->error.text, name));
         code = EXIT_FAILED;
     }
-    code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T, &reference_time) : code;
+    code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T) : code;
     const bool in_map = code != EXIT_DONE || !adds_to_map(run) ||
                         odometry_map_add(run->map, &j.clouds[0], T, run->fractions[scan->index]) == EXIT_DONE;
     code = job_end(&j, code);
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
-    if (!trajectory_output_add(run->session, &run->output, scan->index, code == EXIT_DONE ? T : NULL,
-                               run->times[scan->index], reference_time)) {
-        return EXIT_USAGE; /* nothing more can be written */
+    if (!run->loops && !write_pose(run, scan->index)) {
+        return EXIT_FAILED;
     }
     return code == EXIT_NO_CUDA ? code : in_map ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* Adds a scan of the interrupted run. Later poses depend on it. */
-static int add_known(odometry_state *run, scan_read *scan) {
-    const char *name = run->session->inputs[scan->index];
-    run->session->name = name;
-    pcgpu_status status = PCGPU_OK;
-    int drawn = EXIT_DONE;
-    scan_read_log(scan, name);
-    if (scan->good) {
-        const double *T = run->poses + 16 * scan->index, time = run->times[scan->index];
-        const bool keyframe = scan->index == run->keyframe;
-        status = run->camera ? pcgpu_depth_odometry_add_known(run->camera, &scan->image, time, T, keyframe)
-                             : pcgpu_odometry_add_known(run->odometry, &scan->cloud, time, T, keyframe);
-        run->fractions[scan->index] = run->camera ? 1.0 : pcgpu_odometry_sweep(run->odometry);
-        drawn = odometry_picture_add(&run->picture, run->session, scan->index, &scan->cloud, &scan->image);
-        if (run->loops && status == PCGPU_OK) {
-            status = odometry_add_loops(run->loops, run->odometry, &scan->image, scan->index, T);
-        }
-        if (status == PCGPU_OK && adds_to_map(run) &&
-            odometry_map_add(run->map, &scan->cloud, T, run->fractions[scan->index]) != EXIT_DONE) {
-            return EXIT_FAILED;
-        }
-        pcgpu_cloud_free(&scan->cloud);
-        pcgpu_depth_free(&scan->image);
-    }
-    if (!scan->good) {
-        report_error(name, "%s; this scan has a pose and is needed to resume", scan->error.text);
-    } else if (status != PCGPU_OK) {
-        report_failure(name, run->session->context);
-    }
-    return scan->good && status == PCGPU_OK ? drawn : EXIT_FAILED;
-}
-
 static int run_scans(odometry_state *run) {
-    scan_reader *reader = scan_reader_open(run->session, run->skip, run->camera != NULL);
+    scan_reader *reader = scan_reader_open(run->session, NULL, run->camera != NULL);
     scan_read scan;
     int code = EXIT_DONE;
     if (!reader) {
-        report_error(run->output.name, "no memory or no thread to read the scans");
+        report_error(run->name, "no memory or no thread to read the scans");
         return EXIT_FAILED;
     }
     progress_run_begin(run->session->input_count);
     while (code == EXIT_DONE && scan_reader_next(reader, &scan)) {
         const int without_pose = run->lost + run->failed;
-        const bool known = scan.index < run->before.count;
-        code = known ? add_known(run, &scan) : process_scan(run, &scan);
-        progress_run_add(run->session->inputs[scan.index], known                                    ? PROGRESS_SKIPPED
-                                                           : run->lost + run->failed > without_pose ? PROGRESS_FAILED
-                                                                                                    : PROGRESS_DONE);
+        code = process_scan(run, &scan);
+        progress_run_add(run->session->inputs[scan.index],
+                         run->lost + run->failed > without_pose ? PROGRESS_FAILED : PROGRESS_DONE);
     }
     run->seconds = progress_run_end().seconds;
     scan_reader_close(reader);
     run->stopped = code != EXIT_DONE;
-    return code == EXIT_USAGE ? EXIT_FAILED : code;
+    return code;
 }
 
 /* ---- the run ---- */
@@ -312,15 +252,12 @@ static int run_scans(odometry_state *run) {
 static void summarize(const odometry_state *run) {
     const int count = run->good + run->lost + run->failed;
     if (run->lost + run->failed > 0) {
-        report_error(run->output.name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed,
-                     count, run->lost, run->failed,
-                     run->good + run->lost + run->before.count == 0 && run->output.partial
-                         ? "; the trajectory is not written"
-                         : "");
+        report_error(run->name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed, count,
+                     run->lost, run->failed,
+                     run->good + run->lost == 0 && run->trajectory.temporary ? "; the trajectory is not written" : "");
     }
-    report_result(run->output.name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count,
-                  count == 1 ? "" : "s", run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost,
-                  run->failed);
+    report_result(run->name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
+                  run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
 }
 
 static int evaluate(odometry_state *run, const trajectory *truth) {
@@ -328,7 +265,7 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
                                  .poses = run->poses,
                                  .times = run->session->options->timestamps ? run->times : NULL};
     FILE *table = session_json_is_stdout(run->session) ? NULL
-                  : run->output.stream == stdout       ? stderr
+                  : run->trajectory.stream == stdout   ? stderr
                                                        : stdout; /* with the poses */
     return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth, table,
                           run->session->options->picture ? &run->picture.errors : NULL);
@@ -345,15 +282,12 @@ static int run_odometry(odometry_state *run) {
         summarize(run);
     }
     if (code == EXIT_DONE && run->loops) {
-        code = odometry_end_loops(run->session, run->loops, run->output.name, run->poses, &run->corrected);
+        code = odometry_end_loops(run->session, run->loops, run->name, run->poses, &run->corrected);
         run->stopped = code != EXIT_DONE;
-        run->output.poses = run->poses;
-        run->output.times = run->times;
-        run->output.count = run->session->input_count;
         code = code == EXIT_DONE && run->map ? odometry_map_add_all(run->map, run->poses, run->fractions) : code;
     }
     if (code == EXIT_DONE) {
-        code = run->failed > 0 ? EXIT_FAILED : run->lost + run->missing > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
+        code = run->failed > 0 ? EXIT_FAILED : run->lost > 0 ? EXIT_NOT_CONVERGED : EXIT_DONE;
     }
     if (!run->stopped && run->good > 0 && run->session->options->ground_truth && evaluate(run, &truth) != EXIT_DONE) {
         code = EXIT_FAILED;
@@ -362,12 +296,11 @@ static int run_odometry(odometry_state *run) {
     return code;
 }
 
-/* Writes the map or model and the picture, then the trajectory: until then a run can be resumed from the partial
- * file. */
+/* Writes the map or model and the picture, then the trajectory: all of them, or none. */
 static int end_run(odometry_state *run, job *model, int code) {
     const int scans = code;
     if (model && !run->stopped && run->failed > 0) {
-        report_error(run->output.name,
+        report_error(run->name,
                      "%d inputs could not be read, so no map, model or picture is written; leave them out or mend them",
                      run->failed);
     }
@@ -375,17 +308,18 @@ static int end_run(odometry_state *run, job *model, int code) {
         code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture,
                                   run->corrected ? run->poses : NULL, code);
     }
-    const bool complete = !run->stopped && code == scans;
-    /* Lost scans replace the poses of an earlier run, too; they are nothing to resume from. */
-    const bool some = run->good + run->before.count > 0 || (complete && run->lost > 0);
-    if (run->output.stream && !trajectory_output_close(&run->output, complete, some)) {
+    /* Lost scans replace the poses of an earlier run, too. */
+    if (run->stopped || code != scans || run->good + run->lost == 0) {
+        output_discard(&run->trajectory);
+    } else if (!write_corrected(run) || !output_commit(&run->trajectory)) {
+        output_discard(&run->trajectory);
         code = EXIT_FAILED;
     }
     return code;
 }
 
 int odometry_run(session *s) {
-    odometry_state run = {.session = s, .stopped = true};
+    odometry_state run = {.session = s, .name = output_shown(s->options->trajectory), .stopped = true};
     static odometry_map map; /* both once per run, and too large for a small stack */
     static job model;
     bool has_model;
@@ -402,10 +336,8 @@ int odometry_run(session *s) {
     odometry_map_close(&map);
     pcgpu_odometry_close(run.odometry);
     pcgpu_depth_odometry_close(run.camera);
-    trajectory_free(&run.before);
     free(run.times);
     free(run.poses);
     free(run.fractions);
-    free(run.skip);
     return code;
 }

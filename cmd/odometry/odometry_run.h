@@ -1,5 +1,5 @@
 /* What the files of pcgpu odometry share: odometry_run.c (scan by scan), odometry_images.c (depth images and their
- * model), odometry_map.c (the map of scans) and odometry_trajectory.c (the file of the trajectory). */
+ * model) and odometry_map.c (the map of scans). */
 #ifndef ODOMETRY_RUN_H
 #define ODOMETRY_RUN_H
 
@@ -72,41 +72,5 @@ bool odometry_pick_rows(const session *session, double *values, int each, int64_
 /* Reads the map of --map and opens the odometry in it. params: with the pose of the first scan. Returns an exit code,
  * after a message. */
 int odometry_open_map(session *session, const pcgpu_odometry_params *params, pcgpu_odometry **odometry);
-
-/* ---- odometry_trajectory.c ---- */
-
-/* A trajectory that is written line by line. A file has the name NAME.partial until it is complete. An interrupted run
- * leaves this partial file, so that another run can resume. A run locks its partial file. The partial file has lines
- * that the trajectory does not have (TRAJECTORY_STATE); they identify it and hold the state of the odometry. */
-typedef struct trajectory_output {
-    const char *path;
-    const char *name; /* of the output, for messages */
-    char *partial;    /* NULL: written directly, to standard output, a device or a pipe */
-    FILE *stream;
-    bool replaces;
-    transform_format format;
-    bool waits;          /* for poses that are corrected at the end: only the partial file grows meanwhile */
-    const double *poses; /* these, of `count` scans, or NULL before they are there; NaN: no pose */
-    const double *times;
-    int count;
-    text_stream kept; /* the sentence for a run that a signal ends */
-} trajectory_output;
-
-/* Opens the trajectory. With --resume *before receives its poses, up to the last good one, and new poses are appended.
- * Returns false after an error message. */
-bool trajectory_output_open(const session *session, trajectory_output *output, trajectory *before);
-/* Appends the line of scan `index` and flushes it. T NULL: no pose. Returns false after an error message. */
-bool trajectory_output_add(const session *session, trajectory_output *output, int index, const double *T, double time,
-                           double reference_time);
-/* Writes the trajectory and removes the partial file. When the run is not complete, it keeps a partial file with poses,
- * and a message says so. Returns false after an error message. */
-bool trajectory_output_close(trajectory_output *output, bool complete, bool some);
-
-/* ---- odometry_origin.c: lines of a partial file that say what it was made with ---- */
-
-bool odometry_note_parameters(const session *session, FILE *out);
-void odometry_note_scan(const session *session, int index, FILE *out);
-/* Whether a partial file with so many poses was made with these parameters and scans; else prints an error. */
-bool odometry_check_origin(const session *session, FILE *partial, const char *name, int64_t poses);
 
 #endif

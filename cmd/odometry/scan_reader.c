@@ -2,6 +2,7 @@
 #include "colors.h"
 #include "scan_reader.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +12,7 @@ enum { AHEAD = 2 };
 
 struct scan_reader {
     const session *session;
-    const bool *skip;
+    const double *poses;
     bool images;
     int next; /* input to read */
     pcgpu_context *context;
@@ -67,7 +68,7 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
 
 /* The next input to read, or -1. */
 static int take_input(scan_reader *r) {
-    while (r->next < r->session->input_count && r->skip && r->skip[r->next]) {
+    while (r->next < r->session->input_count && r->poses && isnan(r->poses[16 * (int64_t)r->next])) {
         r->next++;
     }
     return r->next < r->session->input_count ? r->next++ : -1;
@@ -99,12 +100,12 @@ static void *read_all(void *user) {
     return NULL;
 }
 
-scan_reader *scan_reader_open(const session *s, const bool *skip, bool images) {
+scan_reader *scan_reader_open(const session *s, const double *poses, bool images) {
     scan_reader *r = calloc(1, sizeof *r);
     if (!r) {
         return NULL;
     }
-    *r = (scan_reader){.session = s, .skip = skip, .images = images};
+    *r = (scan_reader){.session = s, .poses = poses, .images = images};
     const pcgpu_settings settings = {
         .struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
     pthread_mutex_init(&r->lock, NULL);

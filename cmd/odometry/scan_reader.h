@@ -18,10 +18,10 @@ typedef struct scan_read {
 
 typedef struct scan_reader scan_reader;
 
-/* Starts to read the inputs, without those where `skip` is true. `images`: depth images stay images, else they become
- * clouds. Where the system refuses a thread, scan_reader_next reads. The arguments must stay valid until the reader is
- * closed. NULL when memory is exhausted. */
-scan_reader *scan_reader_open(const session *session, const bool *skip, bool images);
+/* Starts to read the inputs, with `poses` those whose pose is not NaN. `images`: depth images stay images, else they
+ * become clouds. Where the system refuses a thread, scan_reader_next reads. The arguments must stay valid until the
+ * reader is closed. NULL when memory is exhausted. */
+scan_reader *scan_reader_open(const session *session, const double *poses, bool images);
 /* Waits for the next scan; false after the last one. */
 bool scan_reader_next(scan_reader *reader, scan_read *scan);
 /* Reports the messages of the library about the scan, and frees them. */

@@ -12,8 +12,7 @@
 
 static bool read_times(line_file *f, double **times, int64_t *count) {
     int64_t capacity = 0;
-    bool whole;
-    while (next_line(f, &whole)) {
+    while (next_line(f)) {
         double v[MOST_NUMBERS];
         const char *text = f->line + strspn(f->line, " \t\r");
         if (*text == '#' || *text == '\0') {
@@ -59,8 +58,7 @@ bool timestamps_read(const char *path, double **times, int64_t *count, reason *w
 
 static bool read_calibration(line_file *f, double T[16], bool *found) {
     static const char *const names[] = {"Tr:", "Tr_velo_to_cam:"};
-    bool whole;
-    while (next_line(f, &whole)) {
+    while (next_line(f)) {
         for (int i = 0; i < 2; i++) {
             double v[MOST_NUMBERS];
             reason why;

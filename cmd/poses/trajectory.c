@@ -37,7 +37,7 @@ int split_numbers(char *line, double numbers[MOST_NUMBERS]) {
 /* ---- poses ---- */
 
 typedef struct pose_line {
-    double T[16], time, reference_time;
+    double T[16], time;
 } pose_line;
 
 /* What the lines of a file have in common. */
@@ -65,10 +65,10 @@ static const char *format_name(const line_format *lines) {
 
 /* The lines of a matrix after `have` lines of it, whose numbers are in v. A .log has a line of three whole numbers
  * first. */
-static bool parse_matrix(line_file *f, bool log, double v[16], bool *whole) {
+static bool parse_matrix(line_file *f, bool log, double v[16]) {
     double row[MOST_NUMBERS];
     for (int i = log ? 0 : 1; i < 4; i++) {
-        if (!next_line(f, whole)) {
+        if (!next_line(f)) {
             return !f->failed && line_wrong(f, "the file ends within a 4x4 matrix; copy or export it again");
         }
         if (split_numbers(f->line, row) != 4) {
@@ -126,7 +126,7 @@ static bool is_lost(const double *v, int begin, int end, bool *all) {
 }
 
 /* Parses the line, or lines, of a pose. */
-static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *whole) {
+static bool parse_pose(line_file *f, line_format *lines, pose_line *p) {
     double v[MOST_NUMBERS];
     reason why;
     bool all;
@@ -146,7 +146,7 @@ static bool parse_pose(line_file *f, line_format *lines, pose_line *p, bool *who
         n = n == EUROC || n == VINS ? 8 : n;
     }
     if (n < 7) {
-        if (!parse_matrix(f, n == 3, v, whole)) {
+        if (!parse_matrix(f, n == 3, v)) {
             return false;
         }
         n = 16;
@@ -177,39 +177,23 @@ static bool parse_lost(const char *line, pose_line *p) {
     return strncmp(line, word, sizeof word - 1) == 0 && number_parse(line + sizeof word - 1, &p->time);
 }
 
-/* Parses the state of the next pose; false for other lines. */
-static bool parse_state(char *line, pose_line *p) {
-    double v[MOST_NUMBERS];
-    reason why;
-    if (strncmp(line, TRAJECTORY_STATE, sizeof TRAJECTORY_STATE - 1) != 0 ||
-        split_numbers(line + sizeof TRAJECTORY_STATE - 1, v) != 14) {
-        return false;
-    }
-    p->time = v[0];
-    p->reference_time = v[1];
-    return transform_from_numbers(v + 2, 12, p->T, &why);
-}
-
-bool trajectory_append(trajectory *t, const double T[16], double time, int64_t end, int64_t line) {
+bool trajectory_append(trajectory *t, const double T[16], double time, int64_t line) {
     if (t->count == t->capacity) {
         const int64_t more = t->capacity ? 2 * t->capacity : 256;
         double *poses = realloc(t->poses, (size_t)more * 16 * sizeof *poses);
         t->poses = poses ? poses : t->poses;
         double *times = realloc(t->times, (size_t)more * sizeof *times);
         t->times = times ? times : t->times;
-        int64_t *ends = realloc(t->ends, (size_t)more * sizeof *ends);
-        t->ends = ends ? ends : t->ends;
         int64_t *lines = realloc(t->lines, (size_t)more * sizeof *lines);
         t->lines = lines ? lines : t->lines;
-        if (!poses || !times || !ends || !lines) {
+        if (!poses || !times || !lines) {
             return false;
         }
         t->capacity = more;
     }
     memcpy(t->poses + 16 * t->count, T, 16 * sizeof *T);
     t->times[t->count] = time;
-    t->lines[t->count] = line;
-    t->ends[t->count++] = end;
+    t->lines[t->count++] = line;
     return true;
 }
 
@@ -217,10 +201,10 @@ bool trajectory_append(trajectory *t, const double T[16], double time, int64_t e
 static bool read_json(line_file *f, trajectory *t) {
     text_stream text;
     reason why;
-    bool whole, good = text_open(&text);
+    bool good = text_open(&text);
     do {
         good = good && fwrite(f->line, 1, f->length, text.stream) == f->length && fputc('\n', text.stream) != EOF;
-    } while (good && next_line(f, &whole));
+    } while (good && next_line(f));
     good = text_close(&text) && good;
     if (!good) {
         line_wrong(f, "out of memory");
@@ -231,14 +215,11 @@ static bool read_json(line_file *f, trajectory *t) {
     return good && !f->failed;
 }
 
-/* states: lines with TRAJECTORY_STATE are not comments. */
-static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t) {
+static bool read_poses(line_file *f, trajectory *t) {
     line_format lines = {.columns = 0};
-    bool whole = true, has_state = false, has_header = false;
-    pose_line state;
-    t->reference_time = NAN;
-    while (next_line(f, &whole)) {
-        pose_line p = {.reference_time = NAN};
+    bool has_header = false;
+    while (next_line(f)) {
+        pose_line p;
         char *text = f->line + strspn(f->line, " \t\r");
         bool lost = parse_lost(text, &p);
         if (strlen(f->line) != f->length) {
@@ -250,11 +231,7 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
         if (*text == '{' && lines.columns == 0 && t->count == 0) {
             return read_json(f, t);
         }
-        if (unfinished && !whole) {
-            break;
-        }
         if (!lost && (*text == '#' || *text == '\0')) {
-            has_state = (states && parse_state(text, &state)) || has_state;
             lines.w_first = lines.w_first || (lines.columns == 0 && names_w_first(text));
             continue;
         }
@@ -263,19 +240,16 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
             lines.w_first = names_w_first(text);
             continue;
         }
-        if (!lost && !parse_pose(f, &lines, &p, &whole)) {
+        if (!lost && !parse_pose(f, &lines, &p)) {
             return false;
         }
         if (lost && lines.columns && lines.columns != 8) {
             return line_wrong(f, "a lost scan in TUM format among lines of another format; give lines of one format");
         }
         lines.columns = lost ? 8 : lines.columns;
-        p = has_state && p.T[0] == p.T[0] ? state : p;
-        has_state = false;
-        if (!trajectory_append(t, p.T, p.time, f->end, f->number)) {
+        if (!trajectory_append(t, p.T, p.time, f->number)) {
             return line_wrong(f, "out of memory");
         }
-        t->reference_time = p.T[0] == p.T[0] ? p.reference_time : t->reference_time;
     }
     if (f->failed) {
         return false;
@@ -285,17 +259,17 @@ static bool read_poses(line_file *f, bool unfinished, bool states, trajectory *t
     }
     t->numbers = lines.columns;
     t->format = format_name(&lines);
-    if (lines.columns != 8 && lines.columns != 13 && lines.columns != EUROC && lines.columns != VINS && !states) {
+    if (lines.columns != 8 && lines.columns != 13 && lines.columns != EUROC && lines.columns != VINS) {
         free(t->times);
         t->times = NULL;
     }
     return true;
 }
 
-static bool read_stream(FILE *stream, const char *name, bool states, trajectory *t, reason *why) {
+bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why) {
     line_file f = {.name = name, .stream = stream, .why = why};
     *t = (trajectory){0};
-    bool good = read_poses(&f, states, states, t);
+    bool good = read_poses(&f, t);
     free(f.line);
     if (!good) {
         trajectory_free(t);
@@ -303,23 +277,15 @@ static bool read_stream(FILE *stream, const char *name, bool states, trajectory 
     return good;
 }
 
-bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why) {
-    return read_stream(stream, name, false, t, why);
-}
-
-bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why) {
-    return read_stream(stream, name, true, t, why);
-}
-
 static int begins_with_pose(const char *head, size_t size) {
     reason why;
-    bool whole = true, found = false;
+    bool found = false;
     line_format lines = {.columns = 0};
     char *text = malloc(size + 1);
     FILE *stream = text && size > 0 ? fmemopen(memcpy(text, head, size), size, "r") : NULL;
     bool memory = stream || size == 0;
     line_file f = {.name = "", .stream = stream, .why = &why};
-    while (stream && !found && next_line(&f, &whole)) {
+    while (stream && !found && next_line(&f)) {
         pose_line p;
         const char *line = f.line + strspn(f.line, " \t\r");
         if (*line == '{') {
@@ -331,7 +297,7 @@ static int begins_with_pose(const char *head, size_t size) {
             lines.w_first = lines.w_first || names_w_first(line);
             continue;
         }
-        if (*line != '#' && !parse_pose(&f, &lines, &p, &whole)) {
+        if (*line != '#' && !parse_pose(&f, &lines, &p)) {
             break;
         }
         found = p.T[0] == p.T[0]; /* a missing pose says nothing */
@@ -379,7 +345,7 @@ bool trajectory_read(const char *path, trajectory *t, reason *why) {
     if (!open_lines(&f, path, why)) {
         return false;
     }
-    bool good = read_poses(&f, false, false, t);
+    bool good = read_poses(&f, t);
     good = close_lines(&f) && good;
     if (!good) {
         trajectory_free(t);
@@ -390,7 +356,6 @@ bool trajectory_read(const char *path, trajectory *t, reason *why) {
 void trajectory_free(trajectory *t) {
     free(t->poses);
     free(t->times);
-    free(t->ends);
     free(t->lines);
     *t = (trajectory){0};
 }

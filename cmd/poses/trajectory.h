@@ -11,16 +11,9 @@ typedef struct trajectory {
     double *poses; /* count x 16, row-major; NaN for a missing pose */
     double
         *times; /* count, as in the file (trajectory_unit), NaN for a missing time; NULL when the lines have no times */
-    int64_t *ends; /* count: bytes from the start of the file to the end of each pose; 0 where it is no file of lines */
-    int64_t *lines;        /* count: the last line of each pose, from 1; its number where it is no file of lines */
-    int64_t capacity;      /* of these */
-    double reference_time; /* of the state of the last pose, else NaN */
+    int64_t *lines;   /* count: the last line of each pose, from 1; its number where it is no file of lines */
+    int64_t capacity; /* of these */
 } trajectory;
-
-/* The prefix of the lines of a partial file that the trajectory does not have: the first line, and one before each pose
- * with its state: the time of the scan, the reference_time (pcgpu_odometry_frame), and the upper three rows of the pose
- * with all digits. */
-#define TRAJECTORY_STATE "#pcgpu "
 
 /* Reads a trajectory, in one format:
  *   - a pose per line: 16 numbers (row by row), 12 (KITTI), 13 (the same after a time), 8 (TUM, time first) or 7
@@ -30,13 +23,11 @@ typedef struct trajectory {
  *   - JSON, a PinholeCameraTrajectory of Open3D; its matrices map the world into the camera and are inverted;
  *   - a folder with a file NAME.pose.txt per pose, by name, as of 7-Scenes: each a 4x4 matrix.
  * A missing pose has "nan" (in .pose.txt also "inf" or "-1.#IND") for its numbers, or is "# lost TIME". Other lines
- * that begin with "#" and empty lines are skipped. `unfinished`: a last line without its end, which an interrupted run
- * may leave, is dropped. On failure `why` begins with the name of the file, and the trajectory is empty. */
+ * that begin with "#" and empty lines are skipped. On failure `why` begins with the name of the file, and the
+ * trajectory is empty. */
 bool trajectory_read(const char *path, trajectory *t, reason *why);
 /* The same from an open file. */
 bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reason *why);
-/* Reads a partial file with its states. */
-bool trajectory_read_unfinished(FILE *stream, const char *name, trajectory *t, reason *why);
 void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
 /* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. `format`: the cloud that the
@@ -51,7 +42,7 @@ double trajectory_unit(const double *times, int64_t count);
 /* ---- for the readers of single formats ---- */
 
 /* Appends a pose. False when memory is exhausted. */
-bool trajectory_append(trajectory *t, const double T[16], double time, int64_t end, int64_t line);
+bool trajectory_append(trajectory *t, const double T[16], double time, int64_t line);
 /* trajectory_json.c: a text of `size` bytes. `why` has the line and no name. */
 bool trajectory_from_json(const char *text, size_t size, trajectory *t, reason *why);
 /* trajectory_folder.c */

@@ -18,7 +18,7 @@ static bool add_file(const char *path, trajectory *t, reason *why) {
     }
     bool good =
         one.count == 1 || refuse(why, "%s: %lld poses; give one per file, a 4x4 matrix", path, (long long)one.count);
-    if (good && !trajectory_append(t, one.poses, 0, 0, t->count + 1)) {
+    if (good && !trajectory_append(t, one.poses, 0, t->count + 1)) {
         good = refuse(why, "%s: out of memory", path);
     }
     trajectory_free(&one);

@@ -29,7 +29,7 @@ static bool add(const json_member *m, trajectory *t, reason *why) {
                       m->count);
     }
     return (pose_of(m->numbers, T, &inner) || refuse(why, "extrinsic %lld: %s", (long long)t->count + 1, inner.text)) &&
-           (trajectory_append(t, T, 0, 0, t->count + 1) || refuse(why, "out of memory"));
+           (trajectory_append(t, T, 0, t->count + 1) || refuse(why, "out of memory"));
 }
 
 bool trajectory_from_json(const char *text, size_t size, trajectory *t, reason *why) {

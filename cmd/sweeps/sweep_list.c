@@ -47,7 +47,7 @@ static const char *append(sweep_table *t, char *line) {
 }
 
 static bool read_lines(line_file *f, sweep_table *t) {
-    for (bool whole; next_line(f, &whole);) {
+    while (next_line(f)) {
         const bool zero = strlen(f->line) != f->length;
         char *line = f->line + strspn(f->line, " \t");
         size_t n = strlen(line);

@@ -1,6 +1,5 @@
 /* Odometry: the state machine of a sequence of scans or depth images, from frame to pose. A frame is taken, its pose
- * predicted from the previous motion, and registered to a reference, which it then becomes or joins. The state after a
- * frame depends only on its points, time and pose, so a known trajectory can be replayed without any registration. */
+ * predicted from the previous motion, and registered to a reference, which it then becomes or joins. */
 #include "odometry.h"
 
 #include <stdio.h>
@@ -65,15 +64,10 @@ static pcgpu_status add_next(pc_track *t, double time, pcgpu_odometry_frame *f) 
 pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odometry_frame *f) {
     *f = (pcgpu_odometry_frame){0};
     pc_clear_error(t->context);
-    pcgpu_status status = t->ops->begin(t->owner);
-    do {
-        if (status == PCGPU_OK) {
-            status = take(t, data, time, &f->registration.run);
-        }
-        if (status == PCGPU_OK) {
-            status = t->good > 0 || t->ops->known ? add_next(t, time, f) : add_first(t, time, f);
-        }
-    } while (t->ops->restarts(t->owner, &status));
+    pcgpu_status status = take(t, data, time, &f->registration.run);
+    if (status == PCGPU_OK) {
+        status = t->good > 0 || t->ops->known ? add_next(t, time, f) : add_first(t, time, f);
+    }
     t->ops->end(t->owner, status);
     if (status != PCGPU_OK) {
         *f = (pcgpu_odometry_frame){0};
@@ -82,28 +76,5 @@ pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odom
     if (!f->good) {
         pc_track_lost(t, time, f->T_world_frame);
     }
-    f->reference_time = t->ops->keyframe_time(t->owner);
-    if (isnan(f->reference_time) && t->good > 0) {
-        f->reference_time = t->time_last;
-    }
-    return status;
-}
-
-pcgpu_status pc_track_add_known(pc_track *t, const void *data, double time, const double T_world_frame[16],
-                                bool keyframe) {
-    pcgpu_run run;
-    pc_clear_error(t->context);
-    pcgpu_status status = pc_register_check_pose(t->context, "the pose", T_world_frame);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    status = t->ops->begin(t->owner);
-    if (status == PCGPU_OK) {
-        status = take(t, data, time, &run);
-    }
-    if (status == PCGPU_OK) {
-        status = accept(t, T_world_frame, time, keyframe);
-    }
-    t->ops->end(t->owner, status);
     return status;
 }

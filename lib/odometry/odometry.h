@@ -64,7 +64,6 @@ typedef struct pc_attempt {
 struct pc_track_ops {
     const char *frame, *points; /* names of a frame and of its points in messages */
     int tries;                  /* how many kept frames a frame is registered to that its motion does not find */
-    pcgpu_status (*begin)(void *owner);
     pcgpu_status (*take)(void *owner, const void *data, double time, pcgpu_run *run);
     int64_t (*count)(void *owner, pcgpu_run *run); /* of the first frame */
     /* *T becomes the pose of the present frame in the world, valid when f->registration has converged. */
@@ -81,15 +80,11 @@ struct pc_track_ops {
     bool anywhere; /* the first frame may be anywhere in it */
     /* Registers the present frame anywhere in a known world; *T as of `align`. */
     pcgpu_status (*search)(void *owner, pcgpu_odometry_frame *f, double T[16]);
-    bool (*restarts)(void *owner, pcgpu_status *status); /* after a failure: whether the frame is added once more */
     void (*end)(void *owner, pcgpu_status status);
-    double (*keyframe_time)(const void *owner); /* NAN: there is no keyframe */
 };
 
-/* Adds a frame to the sequence, or one whose pose is known: see pcgpu_odometry_add. */
+/* Adds a frame to the sequence: see pcgpu_odometry_add. */
 pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odometry_frame *f);
-pcgpu_status pc_track_add_known(pc_track *t, const void *data, double time, const double T_world_frame[16],
-                                bool keyframe);
 
 /* Finds the pose of the present frame; it has none when f->registration has not converged. */
 pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, double time, pcgpu_odometry_frame *f,

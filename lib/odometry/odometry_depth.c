@@ -1,6 +1,6 @@
 /* Odometry of a depth camera: from image to pose. An image becomes a frame, its pose is predicted from the motion
  * before, and it is registered to the frame before it, to a keyframe, or to what a volume shows from the predicted
- * pose. The state after an image depends only on the image, its time and its pose. */
+ * pose. */
 #include "depth.h"
 #include "odometry.h"
 #include "projective.h"
@@ -17,11 +17,10 @@ struct pcgpu_depth_odometry {
     pcgpu_run run;
     pc_track track;
     pcgpu_frame *last, *keyframe, *kept[PC_KEPT]; /* by the track's slots; a frame may be all of these */
-    double keyframe_T[16], keyframe_time;         /* NAN: there is none */
-    pcgpu_volume *volume;                         /* NULL but for MODEL */
+    double keyframe_T[16];
+    pcgpu_volume *volume; /* NULL but for MODEL */
     /* Of the present image: */
     const pcgpu_depth *image;
-    double time;
     pcgpu_frame *present;
     pcgpu_camera present_camera; /* the odometry's, with the image's size */
     pcgpu_reference to;          /* what it is registered to */
@@ -89,7 +88,6 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
     o->context = context;
     o->camera = *camera;
     o->params = *params;
-    o->keyframe_time = NAN;
     o->track = (pc_track){.context = context,
                           .ops = &depth_ops,
                           .owner = o,
@@ -198,17 +196,12 @@ static bool take_nearer(void *owner) {
 
 /* ---- an image ---------------------------------------------------------------------------------------------------- */
 
-static pcgpu_status begin_image(void *owner) {
-    (void)owner;
-    return PCGPU_OK;
-}
-
 /* Makes the present frame of an image. */
 static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
     pcgpu_depth_odometry *o = owner;
     const pcgpu_depth *depth = data;
+    (void)time;
     o->image = depth;
-    o->time = time;
     o->to = o->params.reference;
     o->present_camera = o->camera;
     o->present_camera.width = depth->width;
@@ -261,7 +254,6 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     replace(o, &o->last, frame);
     if ((joins || !o->keyframe) && o->params.reference == PCGPU_REFERENCE_KEYFRAME) {
         replace(o, &o->keyframe, frame);
-        o->keyframe_time = o->time;
         memcpy(o->keyframe_T, T, sizeof o->keyframe_T);
     }
     return PCGPU_OK;
@@ -272,13 +264,6 @@ static void keep(void *owner, int slot) {
     replace(o, &o->kept[slot], o->last);
 }
 
-/* The back end was chosen when the odometry was opened. */
-static bool restarts(void *owner, pcgpu_status *status) {
-    (void)owner;
-    (void)status;
-    return false;
-}
-
 static void end_image(void *owner, pcgpu_status status) {
     pcgpu_depth_odometry *o = owner;
     (void)status;
@@ -286,14 +271,9 @@ static void end_image(void *owner, pcgpu_status status) {
     o->present = NULL;
 }
 
-static double keyframe_time(const void *owner) {
-    return ((const pcgpu_depth_odometry *)owner)->keyframe_time;
-}
-
 static const pc_track_ops depth_ops = {.frame = "an image",
                                        .points = "pixels with a depth",
                                        .tries = 4,
-                                       .begin = begin_image,
                                        .take = take,
                                        .count = count,
                                        .align = align,
@@ -302,16 +282,9 @@ static const pc_track_ops depth_ops = {.frame = "an image",
                                        .joins = joins,
                                        .accept = accept,
                                        .keep = keep,
-                                       .restarts = restarts,
-                                       .end = end_image,
-                                       .keyframe_time = keyframe_time};
+                                       .end = end_image};
 
 pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                                       pcgpu_odometry_frame *f) {
     return pc_track_add(&o->track, depth, time, f);
-}
-
-pcgpu_status pcgpu_depth_odometry_add_known(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
-                                            const double T[16], bool keyframe) {
-    return pc_track_add_known(&o->track, depth, time, T, keyframe);
 }

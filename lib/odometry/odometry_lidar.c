@@ -114,11 +114,21 @@ pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points) {
     return status;
 }
 
+/* The first scan can be deskewed only once the motion to the second good scan is known: the world begins with it once
+ * more. */
+static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
+    o->begun_now = *motion;
+    o->begins_again = true;
+    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
+    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
+}
+
 static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
     pcgpu_odometry *o = owner;
     const pcgpu_cloud *cloud = data;
-    pcgpu_status status = PCGPU_OK;
-    if (!o->backend) {
+    const pc_twist begun = o->begun;
+    pcgpu_status status = o->begins_again ? begin_with(o, &begun) : PCGPU_OK;
+    if (status == PCGPU_OK && !o->backend) {
         status = pc_odometry_choose(o, 2.0 * (double)cloud->rows);
     }
     *run = o->run;
@@ -137,15 +147,6 @@ static int64_t count(void *owner, pcgpu_run *run) {
     return o->present->points.n;
 }
 
-/* The first scan can be deskewed only once the motion to the second good scan is known: the world begins with it once
- * more. */
-static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
-    o->begun_now = *motion;
-    o->begins_again = true;
-    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
-    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
-}
-
 static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
     const pc_twist motion = sweep_motion(o, o->present->time, T);
     return begin_with(o, &motion);
@@ -162,7 +163,6 @@ static bool joins(const void *owner, const double T_world_frame[16], double fitn
     return o->kind->joins(o, T, fitness);
 }
 
-/* The pose is the one written to the trajectory, rounded as there, so that a later run can resume from it. */
 static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joins, double T[16]) {
     pcgpu_odometry *o = owner;
     pc_odometry_scan *scan = o->present;
@@ -316,39 +316,23 @@ static bool take_nearer(void *owner) {
     return o->kind->nearer(o);
 }
 
-static pcgpu_status begin_scan(void *owner) {
-    pcgpu_odometry *o = owner;
-    const pc_twist begun = o->begun;
-    o->keyframe_before = o->keyframe;
-    return o->begins_again ? begin_with(o, &begun) : PCGPU_OK;
-}
-
-static bool restarts(void *owner, pcgpu_status *status) {
-    return pc_odometry_begins_on_cpu(owner, status);
-}
-
 /* Undoes the changes of a scan that failed: the keyframe now, the deskewing of the first scan with the next scan. */
 static void end_scan(void *owner, pcgpu_status status) {
     pcgpu_odometry *o = owner;
     if (status == PCGPU_OK) {
         o->begun = o->begun_now;
         o->begins_again = false;
+        o->keyframe_before = o->keyframe;
     } else if (o->keyframe != o->keyframe_before) {
         o->keyframe = o->keyframe_before;
         o->held.held = false;
     }
 }
 
-static double keyframe_time(const void *owner) {
-    const pcgpu_odometry *o = owner;
-    return o->keyframe ? o->keyframe->time : NAN;
-}
-
 /* A lost scan costs two registrations or, with a keyframe, four, and for each kept scan a search and four more. */
 const pc_track_ops pc_lidar_ops = {.frame = "a scan",
                                    .points = "usable points",
                                    .tries = 2,
-                                   .begin = begin_scan,
                                    .take = take,
                                    .count = count,
                                    .align = align_attempt,
@@ -357,12 +341,11 @@ const pc_track_ops pc_lidar_ops = {.frame = "a scan",
                                    .joins = joins,
                                    .accept = accept,
                                    .keep = keep,
-                                   .restarts = restarts,
-                                   .end = end_scan,
-                                   .keyframe_time = keyframe_time};
+                                   .end = end_scan};
 
 pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
-    return pc_track_add(&o->track, cloud, time, f);
+    pcgpu_status status = pc_track_add(&o->track, cloud, time, f);
+    return pc_odometry_begins_on_cpu(o, &status) ? pc_track_add(&o->track, cloud, time, f) : status;
 }
 
 double pcgpu_odometry_sweep(const pcgpu_odometry *o) {
@@ -380,9 +363,4 @@ pcgpu_status pcgpu_odometry_points(pcgpu_odometry *o, pcgpu_cloud *cloud) {
         cloud->offset[k] += o->home[k];
     }
     return status;
-}
-
-pcgpu_status pcgpu_odometry_add_known(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, const double T[16],
-                                      bool keyframe) {
-    return pc_track_add_known(&o->track, cloud, time, T, keyframe);
 }

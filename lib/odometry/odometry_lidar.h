@@ -123,7 +123,7 @@ struct pcgpu_odometry {
     pcgpu_run run;                               /* as that of each scan begins */
     pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
     pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
-    pc_odometry_scan *keyframe_before;           /* the present scan */
+    pc_odometry_scan *keyframe_before;           /* the keyframe after the last scan */
     pc_track track;
     pc_kept_scan kept[PC_KEPT]; /* by the track's slots */
     double min_score;           /* of the present registration */

@@ -2,8 +2,7 @@
  *
  * A frame is found from the motion: registered to the reference from the predicted and from the last pose. One that is
  * not is tried against frames that were kept with their poses, a bounded number of them, before it is called lost; a
- * pose that one of these gives is registered to the reference once more. All that is kept follows from frames, times
- * and poses, so that a trajectory that is known can be gone through again. */
+ * pose that one of these gives is registered to the reference once more. */
 #include "odometry.h"
 #include "solve.h"
 

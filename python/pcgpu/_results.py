@@ -141,7 +141,6 @@ class Frame:
     relocalized: bool  #: it has a pose, and the one before it has none
     keyframe: bool  #: it became the reference, or was merged into the model
     attempts: int  #: number of registrations; 0 for the first
-    reference_time: float  #: seconds: time of the last keyframe; NaN while nothing has a pose
     pose: Array  #: (4, 4) float64, T_world_frame: p_world = pose @ p_frame; NaN when it is lost
     registration: Optional[Registration]  #: the last one; None for the first
 

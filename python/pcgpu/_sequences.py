@@ -90,13 +90,6 @@ class Odometry(_Closing):
         self._clock.count += 1
         return out
 
-    def add_known(self, points: Points, pose: Array, time: Optional[float] = None, *, keyframe: bool = False) -> None:
-        """Adds a scan with a known pose (4, 4), T_world_frame, such as one of an interrupted run, without a registration.
-        keyframe: the scan was the last one with this mark."""
-        parts, self._kind = native_cloud(points)
-        self._native.add_known(parts, self._clock.next(time), matrix(pose, 'pose'), bool(keyframe))
-        self._clock.count += 1
-
     def points(self) -> Cloud:
         """The points of the last scan that has a pose, as they were registered: a Cloud x y z, metres, deskewed, in the
         sensor's frame. Loops takes them."""
@@ -208,8 +201,3 @@ class DepthOdometry(_Model):
         out = frame(self._native.add(depth_image(depth), self._clock.next(time)), self._kind)
         self._clock.count += 1
         return out
-
-    def add_known(self, depth: Array, pose: Array, time: Optional[float] = None, *, keyframe: bool = False) -> None:
-        """Adds an image with a known pose (4, 4), T_world_camera, without a registration; see Odometry.add_known."""
-        self._native.add_known(depth_image(depth), self._clock.next(time), matrix(pose, 'pose'), bool(keyframe))
-        self._clock.count += 1

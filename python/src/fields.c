@@ -214,7 +214,6 @@ const field frame_fields[] = {FIELD(T, FIELD_BOOL, good),
                               FIELD(T, FIELD_BOOL, relocalized),
                               FIELD(T, FIELD_BOOL, keyframe),
                               FIELD(T, FIELD_INT, attempts),
-                              FIELD(T, FIELD_DOUBLE, reference_time),
                               MATRIX(T, T_world_frame, "pose", 4),
                               STRUCT(T, registration, registration_fields),
                               END};

@@ -35,12 +35,6 @@ public:
         }
         return to_dict(&frame, frame_fields);
     }
-    void add_known(nb::tuple cloud, double time, nb::object pose, bool keyframe) {
-        cloud_view view(cloud);
-        double T[16];
-        fill_matrix(T, pose, "pose");
-        context.call([&] { return pcgpu_odometry_add_known(state, &view.cloud, time, T, keyframe); });
-    }
     nb::dict points() {
         pcgpu_cloud cloud = {};
         context.call([&] { return pcgpu_odometry_points(state, &cloud); });
@@ -190,12 +184,6 @@ public:
         }
         return to_dict(&frame, frame_fields);
     }
-    void add_known(depth_array image, double time, nb::object pose, bool keyframe) {
-        const pcgpu_depth depth = depth_view(image);
-        double T[16];
-        fill_matrix(T, pose, "pose");
-        context.call([&] { return pcgpu_depth_odometry_add_known(state, &depth, time, T, keyframe); });
-    }
     nb::tuple raycast(nb::dict camera, nb::object pose) { return ::raycast(context, model(), camera, pose); }
     nb::dict surface(double min_weight) { return ::surface(context, model(), min_weight); }
     nb::tuple mesh(double min_weight) { return ::mesh(context, model(), min_weight); }
@@ -221,7 +209,6 @@ void bind_sequences(nb::module_ &m) {
         .def(nb::init<nb::dict, nb::dict, nb::object, const char *, int>(), nb::arg("params"), nb::arg("registration"),
              nb::arg("map").none(), nb::arg("device"), nb::arg("threads"))
         .def("add", &Odometry::add, nb::arg("cloud"), nb::arg("time"))
-        .def("add_known", &Odometry::add_known, nb::arg("cloud"), nb::arg("time"), nb::arg("pose"), nb::arg("keyframe"))
         .def("points", &Odometry::points)
         .def("scan_points", &Odometry::scan_points, nb::arg("cloud"), nb::arg("before").none(), nb::arg("motion").none(),
              nb::arg("fraction"))
@@ -238,7 +225,6 @@ void bind_sequences(nb::module_ &m) {
         .def(nb::init<nb::dict, nb::dict, nb::dict, nb::dict, const char *, int>(), nb::arg("camera"), nb::arg("params"),
              nb::arg("registration"), nb::arg("volume"), nb::arg("device"), nb::arg("threads"))
         .def("add", &DepthOdometry::add, nb::arg("image"), nb::arg("time"))
-        .def("add_known", &DepthOdometry::add_known, nb::arg("image"), nb::arg("time"), nb::arg("pose"), nb::arg("keyframe"))
         .def("raycast", &DepthOdometry::raycast, nb::arg("camera"), nb::arg("pose"))
         .def("surface", &DepthOdometry::surface, nb::arg("min_weight"))
         .def("mesh", &DepthOdometry::mesh, nb::arg("min_weight"))

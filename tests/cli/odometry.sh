@@ -22,7 +22,6 @@ for reference in previous keyframe model; do
     expect 0 pcgpu odometry --cpu --threads 1 --reference $reference s?.bin --trajectory -
     same "$OUT" $reference.txt
 done
-absent model.txt.partial
 
 # Without --trajectory it goes to standard output, which messages call by that name.
 expect 0 pcgpu odometry --cpu -v s?.bin
@@ -45,50 +44,63 @@ printf '1 0 0 10  0 1 0 20  0 0 1 30  0 0 0 1\n' > init.txt
 expect 0 pcgpu odometry --cpu --init init.txt s?.bin --trajectory moved.txt
 [ "$(line moved.txt 1)" = '1 0 0 10 0 1 0 20 0 0 1 30' ] || die 'the first pose is not that of --init'
 
-# A run that ended early is gone on with, and gives the same bytes; its last line may be torn.
-for reference in previous model; do
-    for done in 1 2 5; do
-        { echo '#pcgpu trajectory'; head -n $done $reference.txt; } > r.txt.partial
-        printf '0.99 0.01' >> r.txt.partial
-        expect 1 pcgpu odometry --cpu --reference $reference s?.bin --trajectory r.txt
-        stderr_has 'r.txt.partial: is from an interrupted run; give --resume'
-        expect 0 pcgpu odometry --cpu --reference $reference s?.bin --trajectory r.txt --resume --json r.jsonl
-        same r.txt $reference.txt
-        lines r.jsonl $((7 - done))
-        absent r.txt.partial
-        rm r.txt r.jsonl
-    done
-done
-# A trajectory that is complete becomes longer.
+# A trajectory that exists is replaced only with -f, and keeps its permissions.
 expect 0 pcgpu odometry --cpu s[0-3].bin --trajectory r.txt
+chmod 600 r.txt
 expect 1 pcgpu odometry --cpu s?.bin --trajectory r.txt
 stderr_has 'r.txt: exists already'
-expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume
+expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt -f
 same r.txt model.txt
-expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume
-same r.txt model.txt
-expect 1 pcgpu odometry --cpu s[0-3].bin --trajectory r.txt --resume
-stderr_has 'r.txt: has 7 poses, and 4 scans are given'
-same r.txt model.txt
-expect 1 pcgpu odometry --cpu s?.bin --trajectory r.txt --trajectory-format tum --resume
-stderr_has 'r.txt: has another format'
-expect 1 pcgpu odometry --cpu s?.bin --trajectory tum.txt --trajectory-format tum --rate 5 --resume
-stderr_has 'pose 2 has the time 0.25'
-# An interrupt leaves what was done.
+case $(ls -l r.txt) in -rw-------*) checked ;; *) die "mode of r.txt: $(ls -l r.txt)" ;; esac
+# started FILE OPTION...: a run that has written two poses to FILE and waits for its third scan.
 mkfifo pipe.bin
-"$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory cut.txt 2> "$ERR" &
-PID=$!
-while ! { [ -e cut.txt.partial ] && [ "$(grep -vc '^#' cut.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
+mkdir cut
+started() {
+    FILE=$1
+    shift
+    "$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin "$@" > poses.out 2> "$ERR" &
+    PID=$!
+    while ! [ "$(cat $FILE 2> /dev/null | wc -l)" -eq 2 ]; do
+        kill -0 $PID 2> /dev/null || die 'the run has ended'
+        sleep 0.05
+    done
+}
+# Standard output has each pose at once. A signal leaves no file, and what was there stays.
+started poses.out
 kill -TERM $PID
 wait $PID 2> /dev/null
-stderr_is 'pcgpu: SIGTERM has ended the run
-pcgpu: cut.txt.partial: has the poses so far; give --resume to continue'
-absent cut.txt
-grep -v '^#' cut.txt.partial > cut_poses.txt
-lines cut_poses.txt 2
+stderr_is 'pcgpu: SIGTERM has ended the run; existing outputs are complete, start again for the others'
+echo old > cut/old.txt
+for SIGNAL in INT TERM; do
+    [ $SIGNAL != INT ] || env --default-signal=INT true 2> /dev/null || continue
+    env --default-signal=INT "$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory cut/old.txt -f -o cut/map.ply --memory 1M 2> "$ERR" &
+    PID=$!
+    while ! [ "$(cat cut/.old.txt.pcgpu-* 2> /dev/null | wc -l)" -eq 2 ]; do sleep 0.05; done
+    kill -$SIGNAL $PID
+    wait $PID 2> /dev/null
+    [ "$(ls -A cut)" = old.txt ] && [ "$(cat cut/old.txt)" = old ] || die "SIG$SIGNAL leaves: $(ls -A cut)"
+    checked
+done
+# A name that is taken meanwhile is not replaced without -f; with it, the last run that ends has the name.
+started 'cut/.new.txt.pcgpu-*' --trajectory cut/new.txt
+expect 0 pcgpu odometry --cpu s?.bin --trajectory cut/new.txt
+cat s2.bin > pipe.bin
+wait $PID
+expected 1 $?
+same cut/new.txt model.txt
+started 'cut/.new.txt.pcgpu-*' --trajectory cut/new.txt -f
+cat s2.bin > pipe.bin
+wait $PID
+expected 0 $?
+head -n 3 model.txt > three.txt
+same cut/new.txt three.txt
+[ "$(ls -A cut | paste -sd' ')" = 'new.txt old.txt' ] || die "left: $(ls -A cut)"
 rm pipe.bin
-expect 0 pcgpu odometry --cpu s?.bin --trajectory cut.txt --resume
-same cut.txt model.txt
+# A limit for the size of files is an error, and nothing is left.
+(ulimit -f 1; exec "$PCGPU" odometry --cpu s?.bin s?.bin --trajectory cut/full.txt) > "$OUT" 2> "$ERR"
+expected 1 $?
+stderr_has '^pcgpu: cut/full\.txt: cannot be written: File too large'
+[ "$(ls -A cut | paste -sd' ')" = 'new.txt old.txt' ] || die "left: $(ls -A cut)"
 
 # A scan that is missing, one that is broken, one that shows nothing.
 cp s3.bin kept.bin
@@ -111,22 +123,16 @@ stderr_has '^pcgpu: s3.bin: lost after . attempts: '
 lines lost.txt 7
 grep -q '"frame": 3, "time": 0.3[0-9]*, "lost": true' lost.jsonl || die 'no lost scan in --json'
 grep -q '"frame": 4, .*"relocalized": true' lost.jsonl || die 'not found again'
-# Going on after scans that were lost at the end tries them again.
-head -n 4 lost.txt > again.txt
-expect 4 pcgpu odometry --cpu s?.bin --trajectory again.txt --trajectory-format tum --resume --json again.jsonl
-lines again.jsonl 4
-lines again.txt 7
 cp kept.bin s3.bin
 : > empty.bin
 expect 4 pcgpu odometry --cpu empty.bin s0.bin s1.bin --trajectory late.txt
 [ "$(line late.txt 2)" = '1 0 0 0 0 1 0 0 0 0 1 0' ] || die 'the world does not begin with the first good scan'
 
-# The picture: the trajectory is the same, and a resumed run draws the same; tests/oracle/test_view.py has what is in it.
+# The picture: the trajectory is the same; tests/oracle/test_view.py has what is in it.
 expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt --picture p.png --json p.jsonl
 same p.txt model.txt
 tail -n 1 p.jsonl | grep -q '"outputs": {"picture": "p.png"}' || die "the last object is $(tail -n 1 p.jsonl)"
-expect 0 pcgpu odometry --cpu s[0-3].bin --trajectory q.txt
-expect 0 pcgpu odometry --cpu --threads 1 s?.bin --trajectory q.txt --resume --picture q.png
+expect 0 pcgpu odometry --cpu --threads 1 s?.bin --trajectory q.txt --picture q.png
 same p.png q.png
 expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - > ../p.png
 same "$OUT" p.png
@@ -276,10 +282,8 @@ stderr_has "flat.bin: column 3 \('intensity'\) has one time for all points"
 expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
 stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds the poses of a sequence'
-expect 2 pcgpu register s0.bin s1.bin --resume
-stderr_has 'resume is not an option of register but of odometry'
-expect 2 pcgpu odometry s0.bin s1.bin --resume
-stderr_has 'resume needs the file of a trajectory; give --trajectory FILE'
+expect 2 pcgpu register s0.bin s1.bin --loops
+stderr_has 'loops is not an option of register but of odometry'
 expect 2 pcgpu odometry s0.bin s1.bin --calibration calib.txt
 stderr_has 'calibration needs --ground-truth'
 expect 2 pcgpu odometry s0.bin s1.bin --init auto
@@ -299,7 +303,7 @@ expect 2 pcgpu evaluate s0.bin model.txt --ground-truth model.txt
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --reference nothing
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --method plane
 stderr_has 'a model is made of cells'
-# --loops: without a loop the bytes are the same, whatever the format; a complete trajectory is not extended.
+# --loops: without a loop the bytes are the same, whatever the format.
 expect 0 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --json loops.jsonl -v
 same loops.txt model.txt
 stderr_has '^pcgpu: loops.txt: 0 loops among [0-9]+ places? '
@@ -308,9 +312,6 @@ tail -n 1 loops.jsonl | grep -q '"exit_code": 0, "loop_closure": {"frames": 7, .
     die 'the object of the loops is another'
 expect 0 pcgpu odometry --cpu s?.bin --loops --trajectory-format tum --timestamps times.txt
 same "$OUT" tum2.txt
-expect 1 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --resume
-stderr_has 'loops.txt: is complete, and loops may have corrected its poses, so that it cannot be extended; leave out --resume'
-same loops.txt model.txt
 # Options that this kind of sequence does not look at.
 for ARGUMENTS in '--bilateral 1' '--level-iterations 1,2,3' '--time-column 5' '--reference previous --model-range 9' '--max-distance 1'; do
     expect 2 pcgpu odometry s0.bin s1.bin $ARGUMENTS

@@ -38,19 +38,11 @@ lines model2.jsonl 5
 [ "$(tail -n 1 model2.jsonl | grep -c '"frames": 4, "left_out": 0')" = 1 ] || die 'the last line of --json is not the model'
 expect 1 $RUN --cpu f?.png --trajectory t2.txt -o model.ply
 stderr_has 'model.ply: exists already'
-absent t2.txt t2.txt.partial
+absent t2.txt
 expect 2 $RUN --cpu --reference previous f?.png --trajectory t2.txt -o other.ply
 stderr_has 'no other output'
 expect 2 $RUN --cpu --reference keyframe f?.png --trajectory t2.txt --mesh other.ply
 stderr_has 'mesh is about the model of depth images'
-
-# A run that ended early is gone on with, and gives the same bytes.
-for done in 1 3; do
-    { echo '#pcgpu trajectory'; head -n $done model.txt; } > r.txt.partial
-    expect 0 $RUN --cpu f?.png --trajectory r.txt --resume
-    same r.txt model.txt
-    rm r.txt
-done
 
 # What is not read is said of the model, too.
 expect 1 $RUN --cpu f?.png missing.png --trajectory unread.txt -o unread.ply
@@ -62,8 +54,6 @@ same loops.txt model.txt
 same loops.ply model.ply
 stderr_has '^pcgpu: loops.txt: 0 loops among [0-9]+ places? '
 grep -q '"loop_closure": {"frames": 4, .*"converged": true, "moved": 0, "loops": \[\]}}$' loops.jsonl || die 'the object of the loops is another'
-expect 1 $RUN --cpu f?.png --trajectory loops.txt --loops --resume
-stderr_has 'is complete, and loops may have corrected its poses'
 
 # An image without any depth, one that is missing and one of another size leave a gap; the rest goes on.
 printf 'P5\n640 480\n65535\n' > dark.pgm

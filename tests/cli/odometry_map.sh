@@ -25,27 +25,16 @@ for how in '--threads 1' '--threads 3 --memory 1M' '--memory 1M --temporary-fold
     same other.ply map.ply
 done
 [ -z "$(ls -A tmp)" ] || die 'a temporary file is left'
-# The map of a run that was resumed is that of all scans.
-{ echo '#pcgpu trajectory'; head -n 2 t.txt; } > r.txt.partial
-expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt --resume -o resumed.ply
-same resumed.ply map.ply
 
 # With --loops it is made of the corrected poses in another pass; here there is nothing to correct.
 expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory looped.txt -o looped.ply
 same looped.txt t.txt
 same looped.ply map.ply
-# When it cannot be written, the poses before the loops are kept, so that the run can be resumed.
-expect 1 pcgpu odometry --cpu --loops s?.bin --trajectory again.txt -o /dev/full --output-format ply
-stderr_has 'again.txt.partial: has the poses so far; give --resume to continue'
-absent again.txt
-rm -f plain.txt plain.txt.partial
-expect 1 pcgpu odometry --cpu s?.bin --trajectory plain.txt -o /dev/full --output-format ply
-stderr_has 'plain.txt.partial: has the poses so far; give --resume to continue'
-expect 0 pcgpu odometry --cpu s?.bin --trajectory plain.txt --resume -o plain.ply
-same plain.ply map.ply
-expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory again.txt --resume -o again.ply
-same again.txt t.txt
-same again.ply map.ply
+# When it cannot be written, neither is the trajectory.
+for how in '' --loops; do
+    expect 1 pcgpu odometry --cpu $how s?.bin --trajectory full.txt -o /dev/full --output-format ply
+    absent full.txt
+done
 
 # At the coordinates of a map of a country, in fine voxels.
 printf '1 0 0 448262.123 0 1 0 5411932.678 0 0 1 312.5\n' > utm.txt
@@ -122,15 +111,4 @@ stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No su
 absent x.txt new.ply
 expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o map.ply
 stderr_has 'map.ply: exists already; give -f'
-
-# A signal leaves no file but the poses so far.
-mkdir stopped
-mkfifo pipe.bin
-"$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory stopped/t.txt -o stopped/map.ply --memory 1M 2> "$ERR" &
-PID=$!
-while ! { [ -e stopped/t.txt.partial ] && [ "$(grep -vc '^#' stopped/t.txt.partial)" -eq 2 ]; }; do sleep 0.05; done
-kill -TERM $PID
-wait $PID 2> /dev/null
-[ "$(ls -A stopped)" = t.txt.partial ] || die "left: $(ls -A stopped)"
-checked
 finish

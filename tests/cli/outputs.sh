@@ -20,6 +20,15 @@ stderr_has '^pcgpu: i: '
 rm i
 only a.bin b.bin out.bin
 
+# The file that --json leaves at a signal is no other output, whatever leads there.
+echo old > j.partial
+ln -s j.partial leads
+for NAME in j.partial ./j.partial "$PWD/j.partial" leads; do
+    expect 2 pcgpu sample -m 10 a.bin -f --json j --output-format bin -o "$NAME"
+    stderr_has 'two outputs go to '
+done
+rm j.partial leads
+
 # A file that is replaced keeps who may read and write it, and no more.
 chmod 6750 out.bin
 expect 0 pcgpu sample -m 20 a.bin -o out.bin -f

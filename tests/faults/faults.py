@@ -153,7 +153,7 @@ def wrong(whole: tuple, got: tuple, what: str, pairs: bool) -> str:
         if code != whole[0]:
             return f'exit code {code}, and {whole[0]} when nothing fails'
         for name in sorted(set(made) | set(whole[2])):
-            # What is left: a temporary file that could not be removed, a trajectory's partial one.
+            # What is left: a temporary file that could not be removed, the lines so far of --json.
             if not (temporary(name) or name.endswith('.partial')) and made.get(name) != whole[2].get(name):
                 return f'exit code {code}, and {name} differs'
         return ''

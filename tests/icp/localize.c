@@ -3,7 +3,7 @@
  *
  * cuda: whole sequences, byte for byte as the CPU does them; exit code 77 without such a device.
  * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans
- * that are lost and found again elsewhere, trajectories gone on with, deskewing, maps far from their origin, what is
+ * that are lost and found again elsewhere, deskewing, maps far from their origin, what is
  * refused.
  */
 #include "icp_test.h"
@@ -92,9 +92,9 @@ static pcgpu_odometry_params params_of(pcgpu_search how) {
     return p;
 }
 
-static int go_on(pcgpu_odometry *o, int first, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
+static int add_scans(pcgpu_odometry *o, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
     int good = 0;
-    for (int i = first; i < SCANS; i++) {
+    for (int i = 0; i < SCANS; i++) {
         const pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &frames[i]);
         expect(status == PCGPU_OK, "sequence", "adding", pcgpu_last_error(o->context), i);
         good += frames[i].good;
@@ -107,7 +107,7 @@ static int run(pcgpu_context *context, const pcgpu_odometry_params *p, double po
                pcgpu_odometry_frame *frames) {
     pcgpu_odometry *o = NULL;
     expect(pcgpu_odometry_open_map(context, p, &map, &o) == PCGPU_OK, "map", "opening", pcgpu_last_error(context), 0);
-    const int good = o ? go_on(o, 0, poses, frames) : 0;
+    const int good = o ? add_scans(o, poses, frames) : 0;
     pcgpu_odometry_close(o);
     pcgpu_close(context);
     return good;
@@ -173,27 +173,6 @@ static void check_search(void) {
     const pcgpu_odometry_params never = params_of(PCGPU_SEARCH_NEVER);
     const int without = run(open_cpu(2, 0), &never, others, unused);
     expect(without < good && !unused[BACK].good, "no search", "poses", "none where the car is elsewhere", without);
-}
-
-/* Whatever scan is the first that is known. */
-static void check_resuming(void) {
-    const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
-    run(open_cpu(1, 0), &p, poses, frames);
-    for (int ends = 1; ends < SCANS; ends += 2) {
-        pcgpu_context *context = open_cpu(2, 0);
-        pcgpu_odometry *o = NULL;
-        pcgpu_odometry_open_map(context, &p, &map, &o);
-        memcpy(others, poses, sizeof others);
-        for (int i = 0; i < ends; i++) {
-            const pcgpu_status status =
-                frames[i].good ? pcgpu_odometry_add_known(o, &scans[i], i, poses[i], false) : PCGPU_OK;
-            expect(status == PCGPU_OK, "going on", "known poses", pcgpu_last_error(context), i);
-        }
-        go_on(o, ends, others, unused);
-        expect(memcmp(poses, others, sizeof poses) == 0, "going on", "poses", "the same bytes", ends);
-        pcgpu_odometry_close(o);
-        pcgpu_close(context);
-    }
 }
 
 static void check_deskewing(void) {
@@ -290,7 +269,6 @@ int main(int argc, char **argv) {
         check_far();
         make_scans(false, true);
         check_search();
-        check_resuming();
         check_refused();
         check_deskewing();
     }

@@ -3,7 +3,7 @@
  *
  * cuda: whole sequences to each reference, byte for byte as the CPU does them; exit code 77 without such a device.
  * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
- * context is used by others in between; trajectories gone on with; lost scans; motions and deskewing; what is refused.
+ * context is used by others in between; lost scans; motions and deskewing; what is refused.
  */
 #include "ndt_cpu.h"
 #include "ndt_ops.h"
@@ -94,10 +94,15 @@ static pcgpu_odometry_params params_of(int reference) {
     return p;
 }
 
-/* Adds scans [first, SCANS); poses of lost scans are NaN. Returns how many are good. */
-static int go_on(pcgpu_odometry *o, int first, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
+static bool shared; /* others use the context in between */
+
+/* Adds all scans; poses of lost ones are NaN. Returns how many are good. */
+static int add_scans(pcgpu_odometry *o, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
+    pcgpu_register_params pair;
+    pcgpu_registration unused;
     int good = 0;
-    for (int i = first; i < SCANS; i++) {
+    pcgpu_register_params_init(&pair);
+    for (int i = 0; i < SCANS; i++) {
         pcgpu_odometry_frame f;
         pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &f);
         expect(status == PCGPU_OK, "sequence", "adding", pcgpu_last_error(o->context), i);
@@ -105,6 +110,9 @@ static int go_on(pcgpu_odometry *o, int first, double poses[SCANS][16], pcgpu_od
         memcpy(poses[i], f.T_world_frame, sizeof poses[i]);
         if (frames) {
             frames[i] = f;
+        }
+        if (shared && i % 5 == 2) {
+            pcgpu_register(o->context, &scans[3], &scans[6], &pair, &unused);
         }
     }
     return good;
@@ -115,7 +123,7 @@ static int run(const pcgpu_odometry_params *p, int threads, int simd_limit, doub
     pcgpu_context *context = open_cpu(threads, simd_limit);
     pcgpu_odometry *o = NULL;
     expect(pcgpu_odometry_open(context, p, &o) == PCGPU_OK, "sequence", "opening", pcgpu_last_error(context), 0);
-    int good = o ? go_on(o, 0, poses, frames) : 0;
+    int good = o ? add_scans(o, poses, frames) : 0;
     pcgpu_odometry_close(o);
     pcgpu_close(context);
     return good;
@@ -166,33 +174,10 @@ static void make_blob(void) {
     }
 }
 
-static void go_on_after(int ends, const pcgpu_odometry_params *p, const pcgpu_odometry_frame *frames,
-                        double poses[SCANS][16], const char *label) {
-    static double others[SCANS][16];
-    pcgpu_context *context = open_cpu(2, 0);
-    pcgpu_odometry *o = NULL;
-    pcgpu_register_params pair;
-    pcgpu_registration unused;
-    pcgpu_register_params_init(&pair);
-    pcgpu_odometry_open(context, p, &o);
-    memcpy(others, poses, sizeof others);
-    for (int i = 0; i < ends; i++) {
-        const bool keyframe = i == frames[ends - 1].reference_time;
-        pcgpu_status status = frames[i].good ? pcgpu_odometry_add_known(o, &scans[i], i, poses[i], keyframe) : PCGPU_OK;
-        expect(status == PCGPU_OK, names[p->reference], "known poses", pcgpu_last_error(context), i);
-    }
-    pcgpu_register(context, &scans[3], &scans[5], &pair, &unused);
-    go_on(o, ends, others, NULL);
-    expect(memcmp(poses, others, sizeof others) == 0, names[p->reference], label, "the same bytes", ends);
-    pcgpu_odometry_close(o);
-    pcgpu_close(context);
-}
-
-/* A run that ends and goes on has the bytes of one that does not, wherever it ends; others may use the context in
- * between. Scans that show nothing are lost, some of them where the reference then changes; the fitness decides about
- * some keyframes, the distance about others. far: from the origin of the files. */
-static void check_resuming(int reference, bool deskew, bool far) {
-    static double poses[SCANS][16];
+/* Scans that show nothing are lost, some of them where the reference then changes; the fitness decides about some
+ * keyframes, the distance about others. Others may use the context in between. far: from the origin of the files. */
+static void check_gaps(int reference, bool deskew, bool far) {
+    static double poses[SCANS][16], others[SCANS][16];
     static pcgpu_odometry_frame frames[SCANS];
     static const int lost[] = {5, 10, 11};
     pcgpu_cloud kept[3];
@@ -212,15 +197,16 @@ static void check_resuming(int reference, bool deskew, bool far) {
         scans[lost[i]].data = blob;
         scans[lost[i]].rows = BLOB;
     }
-    const char *label = deskew ? "going on, deskewed" : far ? "going on, far away" : "going on";
+    const char *label = deskew ? "gaps, deskewed" : far ? "gaps, far away" : "gaps";
     int good = run(&p, 1, 0, poses, frames), keyframes = 0;
     expect(good == SCANS - 3, names[reference], label, "all others have poses", good);
-    for (int ends = 1; ends < SCANS; ends++) {
-        keyframes += frames[ends].keyframe;
-        if (frames[ends - 1].good && (reference == PCGPU_REFERENCE_KEYFRAME || ends % 5 == 2)) {
-            go_on_after(ends, &p, frames, poses, label);
-        }
+    for (int i = 1; i < SCANS; i++) {
+        keyframes += frames[i].keyframe;
     }
+    shared = true;
+    run(&p, 2, 0, others, NULL);
+    shared = false;
+    expect(memcmp(poses, others, sizeof poses) == 0, names[reference], label, "the same bytes", 0);
     expect(reference != PCGPU_REFERENCE_KEYFRAME || (keyframes > 2 && keyframes < good - 2), names[reference], label,
            "some are keyframes", keyframes);
     for (int i = 0; i < 3; i++) {
@@ -292,7 +278,6 @@ static void check_search(int reference) {
     printf("%-9s turned: %d of %d, at most %.2f mm off, %d attempts\n", names[reference], good, SCANS,
            1e3 * farthest(poses, truth), frames[LOST].attempts);
     expect(good == SCANS && farthest(poses, truth) < 0.02, names[reference], "a sudden turn", "all have a pose", good);
-    go_on_after(LOST, &p, frames, poses, "a sudden turn");
     make_scans(false, 1.0);
     turn_scans(LOST, LOST + 3, 0, true);
     good = run(&p, 2, 0, poses, frames);
@@ -474,12 +459,6 @@ static void check_refusals(void) {
     expect(pcgpu_odometry_add(o, &scans[0], 1.0, &f) == PCGPU_OK && f.good, "add", "after an error", "works", 0);
     expect(pcgpu_odometry_add(o, &scans[1], 1.0, &f) == PCGPU_ERROR_ARGUMENT && !f.good, "add", "time", "the same", 0);
     expect(pcgpu_odometry_add(o, &scans[1], 2.0, &f) == PCGPU_OK && f.good, "add", "after an error", "works", 1);
-    double bad[16];
-    for (int i = 0; i < 16; i++) {
-        bad[i] = NAN;
-    }
-    expect(pcgpu_odometry_add_known(o, &scans[2], 3.0, bad, true) == PCGPU_ERROR_ARGUMENT, "add known", "pose", "nan",
-           0);
     pcgpu_odometry_close(o);
     p.deskew = PCGPU_DESKEW_TIME;
     pcgpu_odometry_open(context, &p, &o);
@@ -531,7 +510,7 @@ typedef struct variant {
     pcgpu_deskew deskew;
     double keyframe_distance, model_range;
     bool lost;   /* some scans show nothing */
-    bool known;  /* poses of the first ones are given */
+    bool near;   /* points near the sensor are left out, and beams corrected */
     bool shared; /* the context registers other scans in between */
 } variant;
 
@@ -540,7 +519,7 @@ static const variant variants[] = {
     {"lost scans", PCGPU_DESKEW_NONE, 3.0, 80.0, true, false, true},
     {"deskewed", PCGPU_DESKEW_TIME, 3.0, 80.0, true, false, false},
     {"keyframes all the time, a small model", PCGPU_DESKEW_NONE, 0.0, 9.0, false, false, true},
-    {"known poses", PCGPU_DESKEW_TIME, 2.0, 12.0, false, true, false},
+    {"near points, beams", PCGPU_DESKEW_TIME, 2.0, 12.0, false, true, false},
 };
 
 /* All that is known of a run's scans but for times and names. */
@@ -553,8 +532,8 @@ static void run_variant(pcgpu_context *context, int reference, const variant *v,
     p.keyframe_distance = v->keyframe_distance;
     p.model_range = v->model_range;
     p.registration.voxel = voxel;
-    p.registration.min_range = v->known ? 4.0 : 0.0;
-    p.registration.beam_correction = v->known ? 0.205 : 0.0;
+    p.registration.min_range = v->near ? 4.0 : 0.0;
+    p.registration.beam_correction = v->near ? 0.205 : 0.0;
     expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), 0);
     for (int i = 0; i < count && o; i++) {
         pcgpu_odometry_frame *f = &frames[i];
@@ -566,12 +545,6 @@ static void run_variant(pcgpu_context *context, int reference, const variant *v,
             cloud.rows = 3;
         }
         memset(f, 0, sizeof *f);
-        if (v->known && i < count / 2) {
-            cloud.rows = i == 1 ? 0 : cloud.rows; /* a scan that was lost to whoever knows its pose */
-            pcgpu_status status = pcgpu_odometry_add_known(o, &cloud, i, truth[i], i % 2 == 0);
-            expect(status == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
-            continue;
-        }
         pcgpu_status status = pcgpu_odometry_add(o, &cloud, i, f);
         expect(status == PCGPU_OK, names[reference], v->name, pcgpu_last_error(context), i);
         const pcgpu_run run = {.points_in = f->registration.run.points_in,
@@ -610,7 +583,7 @@ static void check_cuda(int count, int64_t rows, double voxel) {
                        "the same as on the CPU", i);
                 good += frames[0][i].good;
             }
-            const int wanted = v->known ? count - count / 2 : v->lost ? count - 2 : count;
+            const int wanted = v->lost ? count - 2 : count;
             /* Points that moved during a sweep, when the scan that would tell how is lost: not all need be found. */
             const bool hard = v->lost && v->deskew != PCGPU_DESKEW_NONE;
             expect(hard ? good >= count / 2 : good == wanted, names[r], v->name, "good scans", good);
@@ -644,8 +617,8 @@ int main(int argc, char **argv) {
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
         check_poses(r);
-        check_resuming(r, false, false);
-        check_resuming(r, false, true);
+        check_gaps(r, false, false);
+        check_gaps(r, false, true);
         check_lost(r);
         check_search(r);
     }
@@ -655,7 +628,7 @@ int main(int argc, char **argv) {
     make_scans(true, 1.0);
     check_deskewing();
     for (int r = 0; r < 3; r++) {
-        check_resuming(r, true, false);
+        check_gaps(r, true, false);
     }
     free_scans();
     printf("odometry: %d checks, %d failed\n", checks, failures);

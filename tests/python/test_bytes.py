@@ -185,14 +185,6 @@ class Sequences(Case):
             pcgpu.write(self.folder / 'mine.ply', odometry.surface())
         self.assertEqual((self.folder / 'mine.ply').read_bytes(), points.read_bytes())
 
-    def test_known(self):
-        """Poses that are known lead to the poses of an uninterrupted run."""
-        scans = [support.street(), support.moved()]
-        with pcgpu.Odometry() as whole, pcgpu.Odometry() as resumed:
-            first = whole.add(scans[0])
-            resumed.add_known(scans[0], first.pose, keyframe=True)
-            self.same(resumed.add(scans[1]).pose, whole.add(scans[1]).pose)
-
     def test_fuse(self):
         frames = sorted((TESTDATA / 'room').glob('frame-*.png'))
         poses = np.loadtxt(TESTDATA / 'room' / 'poses_kitti.txt').reshape(-1, 3, 4)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # localize.sh DRIVE: a map of 240 m around a block from scans at their true poses, and later drives localized in it: how far
-# the poses are off; the start anywhere in the map; the same bytes from one thread and from several, and from a run that is
-# gone on with; a sensor that moves during a sweep; another block. 8 s.
+# the poses are off; the start anywhere in the map; the same bytes from one thread and from several; a sensor that
+# moves during a sweep; another block. 8 s.
 set -eu
 drive=$(cd "${1%/*}" && pwd)/${1##*/}
 pcgpu=${PCGPU:?}
@@ -49,9 +49,6 @@ done < mapping/poses.txt
 errors 'later' auto.txt later/poses.txt 60
 "$pcgpu" odometry --cpu --threads 1 --map map.ply later/*.bin --trajectory one.txt
 cmp one.txt auto.txt
-{ echo '#pcgpu trajectory'; head -n 31 auto.txt; } > again.txt.partial
-"$pcgpu" odometry --cpu --map map.ply later/*.bin --trajectory again.txt --resume
-cmp again.txt auto.txt
 
 # Each of these is searched in the whole map.
 k=0
