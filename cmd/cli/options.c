@@ -86,7 +86,7 @@ static const option_row table[] = {
      "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
     {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(layout), 0, 0, layouts,
      "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet "
-     "or mmdetection3d take, which a --config of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
+     "or mmdetection3d take, which a configuration of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
     {"voxelization", 0, FOR_VOXELIZE, 0, &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
      "themselves. For --layout openpcdet and mmdet3d."},
@@ -109,7 +109,7 @@ static const option_row table[] = {
      "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
      "Needs a --range; not for an output that is a cloud."},
     {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
-     "Selects one of the two limits of voxels in a --config of OpenPCDet or mmdetection3d: test or train."},
+     "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
     {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sweeps), 1, 1000, NULL,
      "Join each scan with the N - 1 scans before it, moved into its frame, and a column of the seconds that each is "
      "older; see Sweeps of pcgpu-voxelize(1)."},
@@ -360,8 +360,8 @@ static const option_row table[] = {
      "control group allow. Results never depend on the number of threads."},
     {"config", 0, FOR_ALL, OPTION_INPUT | OPTION_LINE_ONLY, &type_path, "NAME|FILE", AT(config), 0, 0, NULL,
      "Read options from a YAML file, or from an installed configuration by its name, such as pillar: long option "
-     "names with _ for -, flat or under the command's name; voxelize also reads configurations of OpenPCDet and "
-     "mmdetection3d. The command line wins."},
+     "names with _ for -, flat or under the command's name; voxelize also reads configurations of OpenPCDet. The "
+     "command line wins."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object per input, one per line; - is standard output when no data goes there. Shards may have "
      "one FILE; a signal leaves the lines so far in FILE.partial for --skip-existing."},

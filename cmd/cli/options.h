@@ -156,7 +156,7 @@ struct option_values {
     layout layout;
     voxelization voxelization;
     split split;       /* of a configuration of a detector */
-    bool detector;     /* a configuration of OpenPCDet or mmdetection3d was read */
+    bool detector;     /* a configuration of OpenPCDet was read */
     int wants_columns; /* of the inputs, by that configuration; 0 = any */
 
     pcgpu_register_params registration;

@@ -11,9 +11,9 @@ bool config_find(const char *given, char *path, size_t size, reason *why);
 void config_print_names(FILE *out); /* one per line */
 
 /* Reads a YAML file, or a configuration by name, and sets its options: flat keys first, then the keys in the section of
- * the command. Sections of other commands are only checked. openpcdet.h describes configurations of OpenPCDet,
- * mmdet3d.h those of mmdetection3d, whose names end in .py. On failure `why` is "FILE:line:column: what is wrong; what
- * to do". */
+ * the command. Sections of other commands are only checked. openpcdet.h describes configurations of OpenPCDet;
+ * python/pcgpu/config.py converts those of mmdetection3d. On failure `why` is "FILE:line:column: what is wrong; what to
+ * do". */
 bool config_load(const char *path, const command_info *command, option_values *options, reason *why);
 
 /* Sets one option to the value of `key`, after a check of its type. */

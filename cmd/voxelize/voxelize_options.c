@@ -38,7 +38,7 @@ static bool settle_layout(option_values *options, const command_info *command, r
 static bool settle(option_values *options, const command_info *command, reason *why) {
     const pcgpu_voxelize_params *p = &options->voxelize;
     if (option_given(options, "split", command) && !options->detector) {
-        return refuse(why, "split is for a --config of OpenPCDet or mmdetection3d, and none is given; leave it out");
+        return refuse(why, "split is for a --config of OpenPCDet, and none is given; leave it out");
     }
     if (!settle_layout(options, command, why)) {
         return false;

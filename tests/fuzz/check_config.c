@@ -19,7 +19,8 @@ static char *print(const option_values *o, const command_info *command) {
     return text;
 }
 
-void fuzz_check_again(const option_values *o, const command_info *command) {
+/* Options, printed as YAML and read again, print the same. */
+static void check_again(const option_values *o, const command_info *command) {
     reason why = {""};
     option_values again;
     char *first = print(o, command);
@@ -48,7 +49,7 @@ static int check_command(const command_info *command, const void *data, size_t s
     options_init(&o, command);
     bool good = config_load("config.yaml", command, &o, &why);
     if (good) {
-        fuzz_check_again(&o, command);
+        check_again(&o, command);
     } else {
         check_error(why.text);
     }

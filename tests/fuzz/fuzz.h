@@ -54,12 +54,6 @@ int fuzz_check_mesh(const uint8_t *data, size_t size);
 int fuzz_check_depth(const char *format, const uint8_t *data, size_t size);
 /* A configuration file, for every command. */
 int fuzz_check_config(const uint8_t *data, size_t size);
-/* Options, printed as YAML and read again, print the same. */
-struct option_values;
-struct command_info;
-void fuzz_check_again(const struct option_values *o, const struct command_info *command);
-/* A configuration in Python. */
-int fuzz_check_python(const uint8_t *data, size_t size);
 /* A table in JSON. */
 int fuzz_check_json(const uint8_t *data, size_t size);
 /* Poses, a transform, times, a calibration or a list by times. */

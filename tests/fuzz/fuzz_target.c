@@ -27,7 +27,6 @@ static const target targets[] = {
     {"pgm", .check_named = fuzz_check_depth},
     {"mesh", .check = fuzz_check_mesh},
     {"yaml", .check = fuzz_check_config},
-    {"python", .check = fuzz_check_python},
     {"poses", .check = fuzz_check_poses},
     {"camera", .check = fuzz_check_camera},
     {"json", .check = fuzz_check_json},

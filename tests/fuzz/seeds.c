@@ -72,23 +72,6 @@ static const struct {
      0},
     {"yaml", "data", "POINT_CLOUD_RANGE: &r [-74.88, -74.88, -2, 74.88, 74.88, 4.0]\nDATA_PROCESSOR:\n",
      "  - {NAME: transform_points_to_voxels_placeholder, VOXEL_SIZE: [0.32, 0.32, 6]}\nALSO: *r\n", 0},
-    {"python", "model",
-     "# a comment\n'''two\n\"lines'''\nvoxel_size = [0.16, .16, 4]\nrange_ = (0, -39.68, -3, 69.12, 39.68, 1,)\nmodel "
-     "= dict(\n"
-     "    type='VoxelNet',\n    data_preprocessor=dict(voxel=True, voxel_layer=dict(max_num_points=3_2, "
-     "voxel_size=voxel_size,\n",
-     "        point_cloud_range=(range_), max_voxels=(16000, 4e4)[0] if False else (16000, 40000)[:1])),\n"
-     "    voxel_encoder={'type': 'Pillar' \"FeatureNet\", 'in_channels': 4, **x})\n"
-     "model = dict(data_preprocessor=dict(voxel_layer=dict(point_cloud_range=range_, voxel_size=voxel_size, "
-     "max_num_points=-1, max_voxels=-1), voxel_type='dynamic'), voxel_encoder=dict(type=r'DynamicVFE'))\n",
-     0},
-    {"python", "code",
-     "import os\nfrom a import (b,\n c)\nx = [i for i in range(3)]\nif x:\n    model = dict(y=1)\nz = a.b(c)[1:2] + "
-     "f'{x}' ; w = {1, 2}\n",
-     "_delete_ = None\nmodel = dict(voxel_layer=dict(_delete_=True, point_cloud_range=[0, 0, 0, 1, 1, 1], "
-     "voxel_size=[1, 1, 1],\n"
-     "  max_num_points=5, max_voxels=9))\ny = lambda k: {k: -x, 'l': not k}\n",
-     0},
     {"json", "table",
      "[\n{\"token\": \"a\\u00e9\\ud83d\\ude00\\n\", \"timestamp\": 1532402927647951, \"rotation\": [1, 0.5, -2e-3, "
      "0],\n",

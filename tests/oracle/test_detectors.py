@@ -1,8 +1,11 @@
 """pcgpu voxelize with configurations of detectors, against what their own code hands to the voxel encoders."""
+import subprocess
+import sys
+
 import numpy as np
 
 import detectors
-from common import check, data, equal, finish, part_skipped, passed, read_bin, run, scratch, testdata, write_bin
+from common import SOURCE, check, data, equal, finish, part_skipped, passed, read_bin, run, scratch, testdata, write_bin
 
 f32 = np.float32
 GRIDS = {  # range, size, points, voxels: PointPillars and SECOND on KITTI, a coarse grid whose limits drop much
@@ -137,7 +140,10 @@ def test_mmdet3d(folder):
         for path, cloud in zip(paths, clouds):
             write_bin(path, cloud)
         for encoder, dynamic in MMDET3D.items():
-            config, layer = mmdet3d_config(folder, grid, encoder)
+            model, layer = mmdet3d_config(folder, grid, encoder)
+            config = model.with_suffix('.yaml')
+            config.write_text(subprocess.run([sys.executable, SOURCE / 'python' / 'pcgpu' / 'config.py', model],
+                                             capture_output=True, text=True, check=True).stdout)
             low, high = layer['point_cloud_range'][:3], layer['point_cloud_range'][3:]
             for inputs, these in ((['--batch', *paths], clouds), ([paths[0]], clouds[:1])):
                 run('voxelize', '--config', config, *inputs, '-f', '-o', folder / 'v.npz')
