@@ -2,6 +2,7 @@
 #include "camera_file.h"
 #include "numbers.h"
 #include "options.h"
+#include "report.h"
 
 #include <math.h>
 #include <string.h>
@@ -149,16 +150,20 @@ static bool print_camera(const option_row *o, const void *field, FILE *out) {
         double value = get(camera, &members[i]), unset = get(&none, &members[i]);
         any = any || (value != unset && !(isnan(value) && isnan(unset)));
     }
-    for (int i = 0, shown = 0; i < MEMBERS && any; i++) {
+    if (!any) {
+        return false;
+    }
+    json j = {.out = out};
+    json_open(&j, NULL);
+    for (int i = 0; i < MEMBERS; i++) {
         const struct member *m = &members[i];
         double value = get(camera, m);
-        char text[NUMBER_SIZE];
         if (value >= m->min && !((m->above || m->whole) && value == m->min)) {
-            fprintf(out, "%s\"%s\": %s", shown++ ? ", " : "{", m->name, number_text(value, false, text));
+            json_number(&j, m->name, value);
         }
     }
-    fputs(any ? "}" : "", out);
-    return any;
+    json_close(&j);
+    return true;
 }
 
 bool camera_check(const pcgpu_camera *camera, reason *why) {

@@ -1,6 +1,6 @@
 /* Cameras in files. */
 #include "camera_file.h"
-#include "json_scan.h"
+#include "json_reader.h"
 #include "numbers.h"
 
 #include <errno.h>
@@ -42,11 +42,12 @@ static void take_member(const json_member *m, found *f) {
 }
 
 static bool read_json(const char *text, size_t size, found *f, reason *why) {
-    json_scan scan = json_scan_begin(text, size);
+    json_reader r = {.bytes = text, .size = size, .remedy = "give JSON as Open3D writes it", .why = why};
     json_member m;
     json_event event;
     f->format = "JSON";
-    while ((event = json_scan_next(&scan, &m, why)) == JSON_MEMBER) {
+    json_begin(&r);
+    while ((event = json_next_member(&r, &m)) == JSON_KEY) {
         take_member(&m, f);
     }
     return event == JSON_END &&

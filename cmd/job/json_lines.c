@@ -1,28 +1,26 @@
 #define _XOPEN_SOURCE 700 /* getline */
 #include "json_lines.h"
+#include "json_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The value of "inputs", an array of strings. */
+/* The value of "inputs". */
 static bool find_inputs(json_line *line, const char *command) {
-    static const char key[] = ", \"inputs\": [";
-    char begin[64];
-    const int n = snprintf(begin, sizeof begin, "{\"command\": \"%s\", ", command);
-    const char *inputs = strncmp(line->text, begin, (size_t)n) == 0 ? strstr(line->text, key) : NULL;
-    bool quoted = false;
-    if (!inputs) {
-        return false;
-    }
-    line->inputs = inputs + sizeof key - 2;
-    for (const char *p = line->inputs; *p; p++) {
-        line->length = (size_t)(p - line->inputs) + 1;
-        if (*p == ']' && !quoted) {
+    reason unused;
+    json_reader r = {.bytes = line->text, .size = strlen(line->text), .remedy = "", .why = &unused};
+    json_begin(&r);
+    bool known = json_expect(&r, JSON_OBJECT, "") && json_expect(&r, JSON_KEY, "") && strcmp(r.text, "command") == 0 &&
+                 json_expect(&r, JSON_STRING, "") && strcmp(r.text, command) == 0;
+    while (known && json_next(&r) == JSON_KEY) {
+        const bool found = strcmp(r.text, "inputs") == 0;
+        line->inputs = line->text + r.at; /* behind the blank */
+        known = json_skip(&r);
+        line->length = (size_t)(line->text + r.at - 1 - line->inputs);
+        if (known && found) {
             return true;
         }
-        quoted = quoted != (*p == '"');
-        p += *p == '\\' && p[1];
     }
     return false;
 }

@@ -3,7 +3,7 @@
 #define _DEFAULT_SOURCE /* flock */
 #include "job.h"
 #include "json_lines.h"
-#include "json_scan.h"
+#include "json_reader.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -61,10 +61,11 @@ bool session_pair_before(const session *s, int i, double T[16]) {
     bool done = false, found = false, failed;
     const char *line = session_line_before(s, i, &failed);
     if (line) {
-        json_scan scan = json_scan_begin(line, strlen(line));
-        json_member m;
         reason unused;
-        while (json_scan_next(&scan, &m, &unused) == JSON_MEMBER) {
+        json_reader r = {.bytes = line, .size = strlen(line), .remedy = "", .why = &unused};
+        json_member m;
+        json_begin(&r);
+        while (json_next_member(&r, &m) == JSON_KEY) {
             done = done || (strcmp(m.key, "exit_code") == 0 && m.count == 1 && m.numbers[0] == EXIT_DONE);
             if (strcmp(m.key, "T_target_source") == 0 && m.count == 16) {
                 memcpy(T, m.numbers, sizeof m.numbers);

@@ -3,9 +3,7 @@
 #include "report.h"
 #include "trajectory.h"
 #include "files.h"
-#include "lines.h"
 #include "numbers.h"
-#include "text.h"
 #include "transform_file.h"
 
 #include <ctype.h>
@@ -197,24 +195,6 @@ bool trajectory_append(trajectory *t, const double T[16], double time, int64_t l
     return true;
 }
 
-/* The rest of a JSON text, whose first line was read. */
-static bool read_json(line_file *f, trajectory *t) {
-    text_stream text;
-    reason why;
-    bool good = text_open(&text);
-    do {
-        good = good && fwrite(f->line, 1, f->length, text.stream) == f->length && fputc('\n', text.stream) != EOF;
-    } while (good && next_line(f));
-    good = text_close(&text) && good;
-    if (!good) {
-        line_wrong(f, "out of memory");
-    } else if (!f->failed && !trajectory_from_json(text.data, text.size, t, &why)) {
-        good = refuse(f->why, "%s: %s", f->name, why.text);
-    }
-    text_free(&text);
-    return good && !f->failed;
-}
-
 static bool read_poses(line_file *f, trajectory *t) {
     line_format lines = {.columns = 0};
     bool has_header = false;
@@ -229,7 +209,7 @@ static bool read_poses(line_file *f, trajectory *t) {
                                      : "a zero byte; give a text file with one pose per line");
         }
         if (*text == '{' && lines.columns == 0 && t->count == 0) {
-            return read_json(f, t);
+            return trajectory_from_json(f, t);
         }
         if (!lost && (*text == '#' || *text == '\0')) {
             lines.w_first = lines.w_first || (lines.columns == 0 && names_w_first(text));

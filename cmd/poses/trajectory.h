@@ -2,6 +2,7 @@
 #ifndef TRAJECTORY_H
 #define TRAJECTORY_H
 
+#include "lines.h"
 #include "options.h"
 
 typedef struct trajectory {
@@ -43,8 +44,8 @@ double trajectory_unit(const double *times, int64_t count);
 
 /* Appends a pose. False when memory is exhausted. */
 bool trajectory_append(trajectory *t, const double T[16], double time, int64_t line);
-/* trajectory_json.c: a text of `size` bytes. `why` has the line and no name. */
-bool trajectory_from_json(const char *text, size_t size, trajectory *t, reason *why);
+/* trajectory_json.c: the rest of a file, after its first line was read. */
+bool trajectory_from_json(line_file *f, trajectory *t);
 /* trajectory_folder.c */
 bool trajectory_from_folder(const char *path, trajectory *t, reason *why);
 

@@ -1,6 +1,6 @@
 /* PinholeCameraTrajectory of Open3D: a JSON object whose "parameters" have an "extrinsic" each, 16 numbers by columns,
  * which map the world into the camera. */
-#include "json_scan.h"
+#include "json_reader.h"
 #include "trajectory.h"
 #include "transform.h"
 #include "transform_file.h"
@@ -21,23 +21,31 @@ static bool pose_of(const double columns[16], double T[16], reason *why) {
     return true;
 }
 
-static bool add(const json_member *m, trajectory *t, reason *why) {
+static bool add(const line_file *f, const json_member *m, trajectory *t) {
+    const long long number = t->count + 1;
     double T[16];
     reason inner;
     if (m->count != 16) {
-        return refuse(why, "extrinsic %lld has %d numbers; give 16, a 4x4 matrix by columns", (long long)t->count + 1,
+        return refuse(f->why, "%s: extrinsic %lld has %d numbers; give 16, a 4x4 matrix by columns", f->name, number,
                       m->count);
     }
-    return (pose_of(m->numbers, T, &inner) || refuse(why, "extrinsic %lld: %s", (long long)t->count + 1, inner.text)) &&
-           (trajectory_append(t, T, 0, t->count + 1) || refuse(why, "out of memory"));
+    return (pose_of(m->numbers, T, &inner) || refuse(f->why, "%s: extrinsic %lld: %s", f->name, number, inner.text)) &&
+           (trajectory_append(t, T, 0, number) || refuse(f->why, "%s: out of memory", f->name));
 }
 
-bool trajectory_from_json(const char *text, size_t size, trajectory *t, reason *why) {
-    json_scan scan = json_scan_begin(text, size);
+bool trajectory_from_json(line_file *f, trajectory *t) {
+    json_reader r = {.bytes = f->line, .size = f->length + 1, .stream = f->stream, .name = f->name, .why = f->why};
     json_member m;
     json_event event;
-    while ((event = json_scan_next(&scan, &m, why)) == JSON_MEMBER) {
-        if (strcmp(m.key, "extrinsic") == 0 && !add(&m, t, why)) {
+    f->line[f->length] = '\n';
+    r.remedy = "give JSON as Open3D writes it";
+    json_begin(&r);
+    r.line = f->number;
+    while ((event = json_next_member(&r, &m)) == JSON_KEY) {
+        if (r.at > TEXT_LIMIT) {
+            return json_wrong(&r, "more than 1 GiB up to here");
+        }
+        if (strcmp(m.key, "extrinsic") == 0 && !add(f, &m, t)) {
             return false;
         }
     }
@@ -45,5 +53,6 @@ bool trajectory_from_json(const char *text, size_t size, trajectory *t, reason *
     t->times = NULL;
     t->format = "Open3D JSON";
     return event == JSON_END &&
-           (t->count > 0 || refuse(why, "no \"extrinsic\" of 16 numbers; give a PinholeCameraTrajectory of Open3D"));
+           (t->count > 0 ||
+            refuse(f->why, "%s: no \"extrinsic\" of 16 numbers; give a PinholeCameraTrajectory of Open3D", f->name));
 }

@@ -31,7 +31,7 @@ typedef struct reader {
     key *order;          /* the scans, by what is looked for */
     char *root, *tables; /* folders */
     reason *why;
-    json_table json;
+    json_reader json;
 } reader;
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
@@ -87,12 +87,12 @@ static bool find_tables(reader *r, const char *root) {
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-typedef bool (*take_object)(reader *r, const json_member *members);
+typedef bool (*take_object)(reader *r, const json_field *members);
 
-static bool read_table(reader *r, const char *name, json_member *members, int count, take_object take) {
+static bool read_table(reader *r, const char *name, json_field *members, int count, take_object take) {
     char *path = joined(r->tables, name);
     bool good = path ? json_table_open(&r->json, path, r->why) : refuse(r->why, "out of memory");
-    json_result next = JSON_END;
+    json_event next = JSON_END;
     while (good && (next = json_table_next(&r->json, members, count)) == JSON_OBJECT) {
         good = take(r, members);
     }
@@ -106,7 +106,7 @@ static bool read_table(reader *r, const char *name, json_member *members, int co
 enum { TOKEN, PREVIOUS, EGO_POSE, SENSOR, FILENAME, TIMESTAMP, SAMPLE_MEMBERS };
 
 /* One block for the four tokens. */
-static bool set_row(row *out, const json_member *m) {
+static bool set_row(row *out, const json_field *m) {
     size_t size = 0, at = 0;
     char **const fields[] = {&out->token, &out->previous, &out->ego_pose, &out->sensor};
     for (int i = TOKEN; i <= SENSOR; i++) {
@@ -121,7 +121,7 @@ static bool set_row(row *out, const json_member *m) {
     return block;
 }
 
-static bool take_scan(reader *r, const json_member *m) {
+static bool take_scan(reader *r, const json_field *m) {
     sweep_table *t = r->table;
     const size_t n = strlen(m[FILENAME].text), count = (size_t)t->count;
     if (n < 4 || strcmp(m[FILENAME].text + n - 4, ".bin") != 0) {
@@ -251,12 +251,12 @@ static void mark_needed(reader *r, int64_t sweeps) {
 enum { POSE_TOKEN, ROTATION, TRANSLATION, POSE_MEMBERS };
 
 /* A rotation as quaternion w x y z, and a translation. */
-static bool make_pose(const reader *r, const json_member *m, double T[16]) {
+static bool make_pose(const reader *r, const json_field *m, double T[16]) {
     const double *q = m[ROTATION].values, *t = m[TRANSLATION].values;
     const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
     if (!(norm > 0.5 && norm < 2)) {
         return refuse(r->why, "%s: the rotation of %s is not a unit quaternion; give the tables of nuScenes",
-                      r->json.path, m[POSE_TOKEN].text);
+                      r->json.name, m[POSE_TOKEN].text);
     }
     const double w = q[0] / norm, x = q[1] / norm, y = q[2] / norm, z = q[3] / norm;
     const double pose[16] = {1 - 2 * (y * y + z * z),
@@ -279,7 +279,7 @@ static bool make_pose(const reader *r, const json_member *m, double T[16]) {
     return true;
 }
 
-static bool take_ego_pose(reader *r, const json_member *m) {
+static bool take_ego_pose(reader *r, const json_field *m) {
     for (int64_t place = find(r, m[POSE_TOKEN].text); is_at(r, place, m[POSE_TOKEN].text); place++) {
         sweep_scan *s = &r->table->scans[r->order[place].scan];
         if (s->posed && !make_pose(r, m, s->T)) {
@@ -290,7 +290,7 @@ static bool take_ego_pose(reader *r, const json_member *m) {
 }
 
 /* After the poses of the car. */
-static bool take_sensor(reader *r, const json_member *m) {
+static bool take_sensor(reader *r, const json_field *m) {
     double sensor[16], T[16];
     int64_t place = find(r, m[POSE_TOKEN].text);
     if (!is_at(r, place, m[POSE_TOKEN].text)) {
@@ -329,12 +329,12 @@ static bool check_poses(const reader *r) {
 }
 
 static bool read_scans(reader *r) {
-    json_member members[SAMPLE_MEMBERS] = {[TOKEN] = {.key = "token"},
-                                           [PREVIOUS] = {.key = "prev"},
-                                           [EGO_POSE] = {.key = "ego_pose_token"},
-                                           [SENSOR] = {.key = "calibrated_sensor_token"},
-                                           [FILENAME] = {.key = "filename"},
-                                           [TIMESTAMP] = {.key = "timestamp", .numbers = 1}};
+    json_field members[SAMPLE_MEMBERS] = {[TOKEN] = {.key = "token"},
+                                          [PREVIOUS] = {.key = "prev"},
+                                          [EGO_POSE] = {.key = "ego_pose_token"},
+                                          [SENSOR] = {.key = "calibrated_sensor_token"},
+                                          [FILENAME] = {.key = "filename"},
+                                          [TIMESTAMP] = {.key = "timestamp", .numbers = 1}};
     if (!read_table(r, "sample_data.json", members, SAMPLE_MEMBERS, take_scan)) {
         return false;
     }
@@ -343,9 +343,9 @@ static bool read_scans(reader *r) {
 }
 
 static bool read_poses(reader *r) {
-    json_member members[POSE_MEMBERS] = {[POSE_TOKEN] = {.key = "token"},
-                                         [ROTATION] = {.key = "rotation", .numbers = 4},
-                                         [TRANSLATION] = {.key = "translation", .numbers = 3}};
+    json_field members[POSE_MEMBERS] = {[POSE_TOKEN] = {.key = "token"},
+                                        [ROTATION] = {.key = "rotation", .numbers = 4},
+                                        [TRANSLATION] = {.key = "translation", .numbers = 3}};
     sort(r, ego_pose_of);
     if (!read_table(r, "ego_pose.json", members, POSE_MEMBERS, take_ego_pose)) {
         return false;

@@ -150,7 +150,7 @@ wrong() { # wrong PATTERN TEXT
 wrong ':3: the file ends within a 4x4 matrix' '0 0 1\n1 0 0 0\n0 1 0 0\n'
 wrong ':3: not a line of a 4x4 matrix' '1 0 0 0\n0 1 0 0\n0 0 1\n0 0 0 1\n'
 wrong ':4: .*0 0 0 1' '1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 2\n'
-wrong ': line [12]: the text ends within an object or a list' '{"parameters": [ {"other": 3 '
+wrong ':2:1: a comma or the end of the object is expected here, and the file ends; give JSON' '{"parameters": [ {"other": 3 '
 wrong ': extrinsic 1 has 3 numbers; give 16' '{"extrinsic": [1, 2, 3]}'
 wrong ': extrinsic 1: not a rigid transform' '{"extrinsic": [2,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,0,1]}'
 wrong ': no "extrinsic" of 16 numbers' '{"a": 1}'

@@ -33,7 +33,7 @@ cuda/register/ndt cuda/core lib/core lib/register/ndt
 cuda/register/projective cuda/core lib/register/projective
 cuda/fuse cuda/core lib/fuse
 cmd cmd/cli cmd/config cmd/job cmd/bench cmd/sweeps
-cmd/cli lib
+cmd/cli lib lib/core
 cmd/job lib lib/core cmd/cli
 cmd/config cmd/cli cmd/job
 cmd/poses lib/core cmd/cli cmd/job

@@ -9,10 +9,10 @@
 #include <string.h>
 
 int fuzz_check_json(const uint8_t *data, size_t size) {
-    json_member members[] = {{.key = "token"}, {.key = "timestamp", .numbers = 1}, {.key = "rotation", .numbers = 4}};
-    json_table *table = malloc(sizeof *table);
+    json_field members[] = {{.key = "token"}, {.key = "timestamp", .numbers = 1}, {.key = "rotation", .numbers = 4}};
+    json_reader *table = malloc(sizeof *table);
     reason why = {""};
-    json_result next;
+    json_event next;
     size_t objects = 0;
     fuzz_write_file("table.json", data, size);
     MUST(table && json_table_open(table, "table.json", &why));
@@ -25,7 +25,7 @@ int fuzz_check_json(const uint8_t *data, size_t size) {
     }
     json_table_close(table);
     free(table);
-    if (next == JSON_FAILED) {
+    if (next == JSON_WRONG) {
         fuzz_check_shown(why.text, "table.json:");
     }
     return next == JSON_END;
