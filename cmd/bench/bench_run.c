@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
 #include "bench_run.h"
 #include "file_set.h"
+#include "json_reader.h"
 #include "lines.h"
 #include "report.h"
 
@@ -16,8 +17,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <yaml.h>
 
 extern char **environ;
 
@@ -56,23 +55,6 @@ bool bench_paths_clear(const bench_paths *p, reason *why) {
 
 /* ---- what --json says -------------------------------------------------------------------------------------------- */
 
-static const yaml_node_t *member(yaml_document_t *d, const yaml_node_t *object, const char *key) {
-    if (!object || object->type != YAML_MAPPING_NODE) {
-        return NULL;
-    }
-    for (yaml_node_pair_t *p = object->data.mapping.pairs.start; p < object->data.mapping.pairs.top; p++) {
-        const yaml_node_t *name = yaml_document_get_node(d, p->key);
-        if (strcmp((const char *)name->data.scalar.value, key) == 0) {
-            return yaml_document_get_node(d, p->value);
-        }
-    }
-    return NULL;
-}
-
-static const char *text_of(const yaml_node_t *node) {
-    return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
-}
-
 static void add_stage(bench_run *run, const char *name, double seconds) {
     int i = 0;
     while (i < run->stage_count && strcmp(run->stages[i].name, name) != 0) {
@@ -85,38 +67,29 @@ static void add_stage(bench_run *run, const char *name, double seconds) {
     }
 }
 
-/* Adds what one object of --json says of its inputs. */
-static void add_object(yaml_document_t *d, bench_run *run) {
-    const yaml_node_t *root = yaml_document_get_root_node(d), *seconds = member(d, root, "seconds");
+/* Adds what one line of --json says of its inputs. */
+static bool add_line(const line_file *f, bench_run *run) {
+    json_reader r = {.bytes = f->line, .size = f->length, .name = f->name, .remedy = "report this", .why = f->why};
+    char key[32] = "";
+    bool in_seconds = false;
+    json_event e;
+    json_begin(&r);
     run->inputs++;
-    run->points += strtoll(text_of(member(d, root, "points_in")), NULL, 10);
-    if (member(d, root, "backend")) {
-        snprintf(run->backend, sizeof run->backend, "%.15s", text_of(member(d, root, "backend")));
-        snprintf(run->device, sizeof run->device, "%.127s", text_of(member(d, root, "device")));
-    }
-    if (seconds && seconds->type == YAML_MAPPING_NODE) {
-        for (yaml_node_pair_t *p = seconds->data.mapping.pairs.start; p < seconds->data.mapping.pairs.top; p++) {
-            add_stage(run, text_of(yaml_document_get_node(d, p->key)),
-                      strtod(text_of(yaml_document_get_node(d, p->value)), NULL));
+    while ((e = json_next(&r)) != JSON_END && e != JSON_WRONG) {
+        if (e == JSON_KEY) {
+            in_seconds = r.depth == 1 ? strcmp(r.text, "seconds") == 0 : in_seconds;
+            snprintf(key, sizeof key, "%.31s", r.text);
+        } else if (e == JSON_NUMBER && r.depth == 1 && strcmp(key, "points_in") == 0) {
+            run->points += (int64_t)r.number;
+        } else if (e == JSON_STRING && r.depth == 1 && strcmp(key, "backend") == 0) {
+            snprintf(run->backend, sizeof run->backend, "%.15s", r.text);
+        } else if (e == JSON_STRING && r.depth == 1 && strcmp(key, "device") == 0) {
+            snprintf(run->device, sizeof run->device, "%.127s", r.text);
+        } else if (e == JSON_NUMBER && r.depth == 2 && in_seconds) {
+            add_stage(run, key, r.number);
         }
     }
-}
-
-/* JSON is YAML. */
-static bool add_line(const line_file *f, bench_run *run) {
-    yaml_parser_t parser;
-    yaml_document_t d;
-    if (!yaml_parser_initialize(&parser)) {
-        return refuse(f->why, "out of memory");
-    }
-    yaml_parser_set_input_string(&parser, (const unsigned char *)f->line, f->length);
-    const bool good = yaml_parser_load(&parser, &d);
-    if (good) {
-        add_object(&d, run);
-        yaml_document_delete(&d);
-    }
-    yaml_parser_delete(&parser);
-    return good || line_wrong(f, "not an object of --json");
+    return e == JSON_END;
 }
 
 static bool read_json(const char *path, bench_run *run, reason *why) {
