@@ -4,7 +4,7 @@
 #include "register.h"
 #include "odometry_map.h"
 #include "scan_reader.h"
-#include "transform.h"
+#include "transform_file.h"
 
 #include <errno.h>
 #include <math.h>
