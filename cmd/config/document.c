@@ -162,3 +162,14 @@ void document_close(document *d) {
     free(d->path);
     d->path = NULL;
 }
+
+bool document_is_duplicate(const document *d, const yaml_node_t *mapping, const yaml_node_pair_t *pair,
+                           const char *key) {
+    for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < pair; p++) {
+        const char *other = document_text(document_node(d, p->key));
+        if (other && strcmp(other, key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}

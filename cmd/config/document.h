@@ -30,6 +30,10 @@ const char *document_text(const yaml_node_t *node);
 /* Whether a node is a scalar without quotes, such as a number, true or null. */
 bool document_is_plain(const yaml_node_t *node);
 
+/* Whether an earlier pair of the mapping has the same key. */
+bool document_is_duplicate(const document *d, const yaml_node_t *mapping, const yaml_node_pair_t *pair,
+                           const char *key);
+
 /* Writes "FILE:line:column: TEXT" to `why`. Returns false. */
 bool document_wrong(const document *d, const yaml_node_t *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

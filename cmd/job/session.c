@@ -5,73 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *output_path(const session *s, const option_row *option) {
-    if (!(option->commands & s->command->bit) || !(option->flags & OPTION_OUTPUT)) {
-        return NULL;
-    }
-    const char *path = *(const char *const *)((const char *)s->options + option->field);
-    bool implied = strcmp(option->name, "output") == 0 && (s->command->traits & COMMAND_PRINTS_DATA);
-    return path || !implied ? path : "-";
-}
-
-static bool is_main(const option_row *option) {
-    return option->flags & OPTION_MAIN;
-}
-
-int session_job_count(const session *s) {
-    const int each = s->command->inputs_per_job;
-    return each ? s->input_count / each : 1;
-}
-
-const char *session_joins(const session *s) {
-    const bool many = s->command->inputs_per_job == 1; /* register merges the two of a pair */
-    return s->options->batch ? "batch" : s->options->merge && many ? "merge" : NULL;
-}
-
 void session_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
     *effect = *s->options;
     if (s->command->effect) {
         s->command->effect(s, inputs, count, effect);
     }
-}
-
-const char *session_input_of(const session *s, int i) {
-    return s->input_count == 0 ? "-" : s->inputs[i * s->command->inputs_per_job];
-}
-
-bool output_is_text(const session *s, const option_row *option) {
-    const char *format = s->options->output_format;
-    return (option->flags & OPTION_TEXT) || (is_main(option) && format && pcgpu_format_by_name(format)->text);
-}
-
-/* Of a cloud in a folder: the extension of its format. A scan of nuScenes keeps .pcd.bin, which says that it has 5
- * columns. */
-static const char *output_extension(const session *s, const char *path, const char *input) {
-    static const char nuscenes[] = ".pcd.bin";
-    const char *extension = output_format(s, path, input)->extension;
-    const size_t length = strlen(input), e = strlen(nuscenes);
-    const size_t n = length > 3 && strcmp(input + length - 3, ".gz") == 0 ? length - 3 : length;
-    const bool five = (session_fields(s) == 0 || session_fields(s) == 5) && !s->options->columns;
-    return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strncmp(input + n - e, nuscenes, e) == 0 &&
-                   strcmp(extension, ".bin") == 0
-               ? nuscenes
-               : extension;
-}
-
-char *output_name(const session *s, const option_row *option, const char *path, const char *input) {
-    char extension[64];
-    if (!path_is_folder(path)) {
-        return strdup(path);
-    }
-    if (is_main(option)) {
-        snprintf(extension, sizeof extension, "%s", output_extension(s, path, input));
-    } else if (option->flags & OPTION_PICTURE) {
-        snprintf(extension, sizeof extension, "%s", output_is_page(s->options, option, path) ? ".html" : ".png");
-    } else {
-        const char *kind = option->flags & OPTION_TEXT ? "txt" : option->flags & OPTION_PLY ? "ply" : "bin";
-        snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
-    }
-    return path_in_folder(path, input, extension);
 }
 
 /* The name of --output must select a format that the command can write. */
@@ -100,8 +38,8 @@ static bool check_output(const session *s, const option_row *o, const char *path
     if ((o->flags & OPTION_GROWS) && folder) {
         return refuse(why, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
     }
-    bool many = pairs ? is_main(o) : session_job_count(s) > 1 && !joins;
-    if (pairs && !is_main(o) && folder) {
+    bool many = pairs ? (o->flags & OPTION_MAIN) : session_job_count(s) > 1 && !joins;
+    if (pairs && !(o->flags & OPTION_MAIN) && folder) {
         return refuse(why, "%s is a folder, and a list of pairs has one such file; give --%s FILE", path, o->name);
     }
     if (joins && folder) {
@@ -123,7 +61,8 @@ static bool check_output(const session *s, const option_row *o, const char *path
         isatty(STDOUT_FILENO)) {
         return refuse(why, "binary data would go to the terminal; give -o FILE, or -f to write it anyway");
     }
-    return (!is_main(o) || check_format(s, path, why)) && (!folder || session_check_names(s, o, path, why));
+    return (!(o->flags & OPTION_MAIN) || check_format(s, path, why)) &&
+           (!folder || session_check_names(s, o, path, why));
 }
 
 /* Whether `path` is `other` or its partial file. */
@@ -212,7 +151,7 @@ bool session_skips(const session *s, int i) {
     for (int k = 0; option_at(k) && all; k++) {
         const option_row *o = option_at(k);
         const char *path = output_path(s, o);
-        if (path && (!s->options->pairs || is_main(o))) { /* pairs share the others */
+        if (path && (!s->options->pairs || (o->flags & OPTION_MAIN))) { /* pairs share the others */
             char *name = output_name(s, o, path, session_input_of(s, i));
             all = name && !path_is_stream(name) && access(name, F_OK) == 0;
             outputs++;

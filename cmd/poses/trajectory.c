@@ -175,26 +175,6 @@ static bool parse_lost(const char *line, pose_line *p) {
     return strncmp(line, word, sizeof word - 1) == 0 && number_parse(line + sizeof word - 1, &p->time);
 }
 
-bool trajectory_append(trajectory *t, const double T[16], double time, int64_t line) {
-    if (t->count == t->capacity) {
-        const int64_t more = t->capacity ? 2 * t->capacity : 256;
-        double *poses = realloc(t->poses, (size_t)more * 16 * sizeof *poses);
-        t->poses = poses ? poses : t->poses;
-        double *times = realloc(t->times, (size_t)more * sizeof *times);
-        t->times = times ? times : t->times;
-        int64_t *lines = realloc(t->lines, (size_t)more * sizeof *lines);
-        t->lines = lines ? lines : t->lines;
-        if (!poses || !times || !lines) {
-            return false;
-        }
-        t->capacity = more;
-    }
-    memcpy(t->poses + 16 * t->count, T, 16 * sizeof *T);
-    t->times[t->count] = time;
-    t->lines[t->count++] = line;
-    return true;
-}
-
 static bool read_poses(line_file *f, trajectory *t) {
     line_format lines = {.columns = 0};
     bool has_header = false;
@@ -316,12 +296,9 @@ double trajectory_unit(const double *times, int64_t count) {
     return latest > 1e17 ? 1e-9 : latest > 1e14 ? 1e-6 : latest > 1e11 ? 1e-3 : 1;
 }
 
-bool trajectory_read(const char *path, trajectory *t, reason *why) {
+bool trajectory_read_file(const char *path, trajectory *t, reason *why) {
     line_file f;
     *t = (trajectory){0};
-    if (path_is_folder(path)) {
-        return trajectory_from_folder(path, t, why);
-    }
     if (!open_lines(&f, path, why)) {
         return false;
     }
@@ -331,11 +308,4 @@ bool trajectory_read(const char *path, trajectory *t, reason *why) {
         trajectory_free(t);
     }
     return good;
-}
-
-void trajectory_free(trajectory *t) {
-    free(t->poses);
-    free(t->times);
-    free(t->lines);
-    *t = (trajectory){0};
 }

@@ -46,8 +46,8 @@ double trajectory_unit(const double *times, int64_t count);
 bool trajectory_append(trajectory *t, const double T[16], double time, int64_t line);
 /* trajectory_json.c: the rest of a file, after its first line was read. */
 bool trajectory_from_json(line_file *f, trajectory *t);
-/* trajectory_folder.c */
-bool trajectory_from_folder(const char *path, trajectory *t, reason *why);
+/* trajectory_read of a file. */
+bool trajectory_read_file(const char *path, trajectory *t, reason *why);
 
 /* ---- times and calibrations: calibration.c ---- */
 

@@ -1,4 +1,5 @@
 /* A folder with a file per pose, as of 7-Scenes: frame-000000.pose.txt, a 4x4 matrix each. */
+#include "files.h"
 #include "inputs.h"
 #include "trajectory.h"
 
@@ -13,7 +14,7 @@ static bool is_pose_file(const char *path) {
 
 static bool add_file(const char *path, trajectory *t, reason *why) {
     trajectory one;
-    if (!trajectory_read(path, &one, why)) {
+    if (!trajectory_read_file(path, &one, why)) {
         return false;
     }
     bool good =
@@ -25,7 +26,7 @@ static bool add_file(const char *path, trajectory *t, reason *why) {
     return good;
 }
 
-bool trajectory_from_folder(const char *path, trajectory *t, reason *why) {
+static bool read_folder(const char *path, trajectory *t, reason *why) {
     const input_options how = {.any_format = true};
     input_list list;
     *t = (trajectory){.format = "a file per pose"};
@@ -43,4 +44,9 @@ bool trajectory_from_folder(const char *path, trajectory *t, reason *why) {
         trajectory_free(t);
     }
     return good;
+}
+
+bool trajectory_read(const char *path, trajectory *t, reason *why) {
+    *t = (trajectory){0};
+    return path_is_folder(path) ? read_folder(path, t, why) : trajectory_read_file(path, t, why);
 }

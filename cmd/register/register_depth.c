@@ -3,6 +3,25 @@
 
 #include <string.h>
 
+bool register_refuse(const session *s, const char *const *names, int count, const char *cause, reason *why) {
+    for (int i = 0; i < count; i++) {
+        if (option_given_here(s->options, names[i], s->command)) {
+            return refuse(why, "%s %s; leave it out", names[i], cause);
+        }
+    }
+    return true;
+}
+
+bool register_check_kind(const session *s, bool clouds, bool images, reason *why) {
+    static const char *const of_images[] = {"level-iterations", "bilateral"};
+    static const char *const of_clouds[] = {"voxel-size", "max-iterations"};
+    static const char *const of_icp[] = {"max-distance"};
+    const bool ndt = s->options->registration.method == PCGPU_REGISTER_NDT;
+    return (images || register_refuse(s, of_images, 2, "is for depth images by projective association", why)) &&
+           (clouds || register_refuse(s, of_clouds, 2, "is for clouds, and depth images are given", why)) &&
+           (images || !ndt || register_refuse(s, of_icp, 1, "has no effect on method ndt", why));
+}
+
 static bool given(const session *s, const char *name) {
     return option_given(s->options, name, s->command);
 }

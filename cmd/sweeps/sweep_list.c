@@ -10,6 +10,35 @@
 #include <string.h>
 #include <sys/stat.h>
 
+bool sweep_inputs_begin(sweep_table *t, const char *const *inputs, int count, reason *why) {
+    t->inputs = calloc((size_t)count, sizeof *t->inputs);
+    for (int i = 0; t->inputs && i < count; i++) {
+        t->inputs[i] = (sweep_input){.name = inputs[i], .scan = -1};
+        t->input_count++;
+    }
+    return t->inputs || refuse(why, "out of memory");
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const sweep_input *)a)->name, ((const sweep_input *)b)->name);
+}
+
+bool sweep_inputs_end(sweep_table *t, reason *why) {
+    for (int i = 0; i < t->input_count; i++) {
+        if (!t->scans[t->inputs[i].scan].posed) {
+            return refuse(why, "%s: its pose is not known; leave this input out", t->inputs[i].name);
+        }
+    }
+    qsort(t->inputs, (size_t)t->input_count, sizeof *t->inputs, by_name);
+    return true;
+}
+
+int64_t sweep_of_input(const sweep_table *t, const char *input) {
+    const sweep_input key = {.name = input};
+    const sweep_input *found = bsearch(&key, t->inputs, (size_t)t->input_count, sizeof key, by_name);
+    return found ? found->scan : -1;
+}
+
 /* Makes space for one more scan: the capacity doubles at powers of two. */
 static bool grow(sweep_table *t) {
     const size_t capacity = t->count ? 2 * (size_t)t->count : 1;

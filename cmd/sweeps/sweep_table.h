@@ -27,10 +27,12 @@ typedef struct sweep_table {
     int input_count;
 } sweep_table;
 
-/* sweeps.c: makes the inputs of the table, whose scans are to be filled in. */
+/* sweep_list.c: makes the inputs of the table, whose scans are to be filled in. */
 bool sweep_inputs_begin(sweep_table *table, const char *const *inputs, int count, reason *why);
 /* Checks that they have poses, and sorts them. */
 bool sweep_inputs_end(sweep_table *table, reason *why);
+/* The scan of an input after that, or -1. */
+int64_t sweep_of_input(const sweep_table *table, const char *input);
 
 /* sweep_list.c: a list of lines "FILE TIME", and one pose per line of the list in another file. */
 bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count,

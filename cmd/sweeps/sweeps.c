@@ -47,29 +47,6 @@ void sweeps_free(sweep_table *table) {
     free(table->inputs);
 }
 
-bool sweep_inputs_begin(sweep_table *t, const char *const *inputs, int count, reason *why) {
-    t->inputs = calloc((size_t)count, sizeof *t->inputs);
-    for (int i = 0; t->inputs && i < count; i++) {
-        t->inputs[i] = (sweep_input){.name = inputs[i], .scan = -1};
-        t->input_count++;
-    }
-    return t->inputs || refuse(why, "out of memory");
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const sweep_input *)a)->name, ((const sweep_input *)b)->name);
-}
-
-bool sweep_inputs_end(sweep_table *t, reason *why) {
-    for (int i = 0; i < t->input_count; i++) {
-        if (!t->scans[t->inputs[i].scan].posed) {
-            return refuse(why, "%s: its pose is not known; leave this input out", t->inputs[i].name);
-        }
-    }
-    qsort(t->inputs, (size_t)t->input_count, sizeof *t->inputs, by_name);
-    return true;
-}
-
 /* ---- the joined cloud -------------------------------------------------------------------------------------------- */
 
 typedef struct joined {
@@ -177,15 +154,9 @@ static int64_t before(const sweep_table *t, int64_t i) {
     return i;
 }
 
-static int64_t scan_of_input(const sweep_table *t, const char *input) {
-    const sweep_input key = {.name = input};
-    const sweep_input *found = bsearch(&key, t->inputs, (size_t)t->input_count, sizeof key, by_name);
-    return found ? found->scan : -1;
-}
-
 static int join(joined *g, const pcgpu_cloud *input) {
     const sweep_table *t = g->job->session->sweeps;
-    const int64_t reference = scan_of_input(t, g->job->inputs[0]);
+    const int64_t reference = sweep_of_input(t, g->job->inputs[0]);
     int code = append(g, input, input, 0, true);
     int64_t begin = g->cloud.rows, i = reference;
     bool ended = false;

@@ -1,0 +1,63 @@
+/* The jobs of a run, and the names of their outputs. */
+#include "job.h"
+
+#include <string.h>
+
+const char *output_path(const session *s, const option_row *option) {
+    if (!(option->commands & s->command->bit) || !(option->flags & OPTION_OUTPUT)) {
+        return NULL;
+    }
+    const char *path = *(const char *const *)((const char *)s->options + option->field);
+    bool implied = strcmp(option->name, "output") == 0 && (s->command->traits & COMMAND_PRINTS_DATA);
+    return path || !implied ? path : "-";
+}
+
+int session_job_count(const session *s) {
+    const int each = s->command->inputs_per_job;
+    return each ? s->input_count / each : 1;
+}
+
+const char *session_joins(const session *s) {
+    const bool many = s->command->inputs_per_job == 1; /* register merges the two of a pair */
+    return s->options->batch ? "batch" : s->options->merge && many ? "merge" : NULL;
+}
+
+const char *session_input_of(const session *s, int i) {
+    return s->input_count == 0 ? "-" : s->inputs[i * s->command->inputs_per_job];
+}
+
+bool output_is_text(const session *s, const option_row *option) {
+    const char *format = s->options->output_format;
+    return (option->flags & OPTION_TEXT) ||
+           ((option->flags & OPTION_MAIN) && format && pcgpu_format_by_name(format)->text);
+}
+
+/* Of a cloud in a folder: the extension of its format. A scan of nuScenes keeps .pcd.bin, which says that it has 5
+ * columns. */
+static const char *output_extension(const session *s, const char *path, const char *input) {
+    static const char nuscenes[] = ".pcd.bin";
+    const char *extension = output_format(s, path, input)->extension;
+    const size_t length = strlen(input), e = strlen(nuscenes);
+    const size_t n = length > 3 && strcmp(input + length - 3, ".gz") == 0 ? length - 3 : length;
+    const bool five = (session_fields(s) == 0 || session_fields(s) == 5) && !s->options->columns;
+    return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strncmp(input + n - e, nuscenes, e) == 0 &&
+                   strcmp(extension, ".bin") == 0
+               ? nuscenes
+               : extension;
+}
+
+char *output_name(const session *s, const option_row *option, const char *path, const char *input) {
+    char extension[64];
+    if (!path_is_folder(path)) {
+        return strdup(path);
+    }
+    if (option->flags & OPTION_MAIN) {
+        snprintf(extension, sizeof extension, "%s", output_extension(s, path, input));
+    } else if (option->flags & OPTION_PICTURE) {
+        snprintf(extension, sizeof extension, "%s", output_is_page(s->options, option, path) ? ".html" : ".png");
+    } else {
+        const char *kind = option->flags & OPTION_TEXT ? "txt" : option->flags & OPTION_PLY ? "ply" : "bin";
+        snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
+    }
+    return path_in_folder(path, input, extension);
+}
