@@ -11,7 +11,9 @@ enum { TIMES_OF_FILE = 7 };
 static const char *lacking(const option_values *o) {
     return o->sweeps > 0                             ? "sweeps"
            : o->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
-                                                     : NULL;
+           : o->voxelize.max_points > 0 || o->voxelize.max_voxels > 0 ? "max-points or max-voxels"
+           : features_are_padded(o->voxelize.features)                ? "features of the points of a voxel"
+                                                                      : NULL;
 }
 
 bool voxelize_reads_pieces(const session *s, const char *input) {
@@ -20,26 +22,14 @@ bool voxelize_reads_pieces(const session *s, const char *input) {
                                 !lacking(s->options) && s->options->device.device != PCGPU_DEVICE_CUDA);
 }
 
-/* The features of a cloud are means, or records; what --json says of padded ones is that of the arrays. */
-static void describe_padded(const pcgpu_voxelize_params *params, int columns, pcgpu_voxels *v) {
-    v->columns = params->features == PCGPU_FEATURES_PILLAR ? 10 : columns;
-    v->capacity = params->max_points ? params->max_points : 1;
-    for (int64_t i = 0; i < v->count && params->max_points == 0; i++) {
-        v->capacity = v->counts[i] > v->capacity ? v->counts[i] : v->capacity;
-    }
-}
-
 int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     const option_values *o = j->session->options;
-    const pcgpu_voxelize_params asked = voxelize_parameters(j);
-    const bool cloud = j->format && !j->format->writes_arrays, padded = cloud && features_are_padded(asked.features);
-    pcgpu_voxelize_params params = asked;
+    const pcgpu_voxelize_params params = voxelize_parameters(j);
     unsigned wanted = o->point_voxel ? PCGPU_PIECES_POINT_VOXEL : 0;
     pcgpu_pieces *pieces = NULL;
     size_t memory = 0;
     *v = (pcgpu_voxels){0};
-    params.features = padded ? PCGPU_FEATURES_MEAN : asked.features;
-    if (o->coords || o->counts || o->picture || (j->format && !cloud) || (padded && asked.max_points == 0)) {
+    if (o->coords || o->counts || o->picture || (j->format && j->format->writes_arrays)) {
         wanted |= PCGPU_PIECES_ARRAYS;
     }
     progress_begin(j->names[0], "voxelizing in pieces");
@@ -53,8 +43,5 @@ int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     }
     pcgpu_status status = pcgpu_voxelize_pieces(j->session->context, pieces, &params, memory, wanted, v);
     pcgpu_pieces_close(pieces);
-    if (padded && status == PCGPU_OK) {
-        describe_padded(&asked, j->clouds[0].columns, v);
-    }
     return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
 }

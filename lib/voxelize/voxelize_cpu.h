@@ -190,8 +190,6 @@ bool pc_voxelize_by_sums(pc_voxelizer *v, pcgpu_voxels *out);
 
 /* Only the first step: writes the order of the records, or the padded features. */
 bool pc_place_records(pc_voxelizer *v, pcgpu_voxels *out);
-/* The features of a pillar, from the x y z r of its points, which are stored. */
-void pc_finish_pillar(const pc_voxelize_job *job, int64_t count, const int32_t *coords, float *rows);
 
 /* The voxels of a piece of a cloud, in the order of their first records, and their records: those of voxel i are
  * order[starts[i]] to order[starts[i + 1] - 1], ascending. */

@@ -141,7 +141,8 @@ static void fill_means(const pc_voxelize_job *job, const int32_t *rows, int32_t 
     }
 }
 
-void pc_finish_pillar(const pc_voxelize_job *job, int64_t count, const int32_t *coords, float *rows) {
+/* The features of a pillar, from the x y z r of its points, which are stored. */
+static void finish_pillar(const pc_voxelize_job *job, int64_t count, const int32_t *coords, float *rows) {
     float mean[3];
     for (int k = 0; k < 3; k++) {
         mean[k] = pc_voxel_mean(rows, PC_PILLAR_COLUMNS, NULL, count, k, job->max_points == 0);
@@ -170,7 +171,7 @@ static void finish_voxel(const pc_voxelizer *v, int64_t i, pcgpu_voxels *out) {
         fill_means(job, rows, count, 3, mean);
         copy_selected(job, pc_voxel_nearest(job->data, job->columns, rows, count, mean), i, out);
         break;
-    case PCGPU_FEATURES_PILLAR: pc_finish_pillar(job, count, out->coords + 4 * i, to); break;
+    case PCGPU_FEATURES_PILLAR: finish_pillar(job, count, out->coords + 4 * i, to); break;
     case PCGPU_FEATURES_POINTS: break;
     }
     if (pc_features_are_padded(job->features)) {

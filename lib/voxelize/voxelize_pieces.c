@@ -5,9 +5,9 @@
  * files. The memory follows the voxels, not the points, and the passes are as many as the voxels are larger than the
  * memory.
  *
- * The bytes are those of the whole file: the grid has the bounds of all pieces; with max_points a voxel adds its first
- * points in float32 in the order of the records; without, its sums are exact (voxelize_sum.h): float64 as long as each
- * addition is exact, which is nearly always, and then fixed point, which continues from the float64 sum. */
+ * The bytes are those of the whole file: the grid has the bounds of all pieces, and the sums of a voxel are exact
+ * (voxelize_sum.h): float64 as long as each addition is exact, which is nearly always, and then fixed point, which
+ * continues from the float64 sum. */
 #include "context.h"
 #include "temporary.h"
 #include "voxelize_grid.h"
@@ -23,7 +23,6 @@ typedef struct piecewise {
     pc_voxelize_job job;
     pc_voxel_table table;
     pc_spool features, coords, counts; /* of several passes */
-    int64_t largest_kept;
     bool arrays;
     pcgpu_voxels *out;
 } piecewise;
@@ -34,19 +33,14 @@ typedef struct piecewise {
 static void count_points(piecewise *r) {
     const pc_voxel_table *t = &r->table;
     pcgpu_voxels *out = r->out;
-    const int64_t kept_voxels = t->count < t->with_values ? t->count : t->with_values;
-    out->voxels_found += t->count;
-    out->count += kept_voxels;
     for (int64_t i = 0; i < t->count; i++) {
         const int64_t points = t->voxels[i].points;
-        const int64_t kept = i < kept_voxels ? pc_limited(points, t->job->max_points) : 0;
         out->in_range += points;
         out->largest = points > out->largest ? points : out->largest;
-        out->kept += kept;
-        out->over_points += i < kept_voxels ? points - kept : 0;
-        r->largest_kept = kept > r->largest_kept ? kept : r->largest_kept;
     }
-    out->over_voxels = out->in_range - out->kept - out->over_points;
+    out->kept = out->in_range;
+    out->count += t->count;
+    out->voxels_found = out->count;
 }
 
 /* The coordinates and counts of voxels [begin, end) of a pass. */
@@ -54,7 +48,7 @@ static void fill_arrays(const pc_voxel_table *t, int64_t begin, int64_t end, int
     const pc_cell_layout layout = pc_cell_layout_of(&t->job->grid);
     for (int64_t i = begin; i < end; i++) {
         pc_key_coords(&layout, (uint64_t)t->voxels[i].key, coords + 4 * (i - begin));
-        counts[i - begin] = (int32_t)pc_limited(t->voxels[i].points, t->job->max_points);
+        counts[i - begin] = (int32_t)t->voxels[i].points;
     }
 }
 
@@ -82,7 +76,7 @@ static pcgpu_status take_features(piecewise *r, size_t row) {
 /* One of several passes. */
 static pcgpu_status add_to_files(piecewise *r, size_t row) {
     pc_voxel_table *t = &r->table;
-    const int64_t count = t->count < t->with_values ? t->count : t->with_values;
+    const int64_t count = t->count;
     int32_t coords[4 * BLOCK], counts[BLOCK];
     pcgpu_status status = count ? pc_spool_add(r->context, &r->features, t->values, (size_t)count * row) : PCGPU_OK;
     for (int64_t i = 0; i < count && r->arrays && status == PCGPU_OK; i += BLOCK) {
@@ -111,17 +105,13 @@ static pcgpu_status take_files(piecewise *r) {
 
 static pcgpu_status finish_pass(piecewise *r) {
     const bool last = r->table.left == 0, only = last && r->table.base == 0;
-    const size_t row = (size_t)r->out->capacity * (size_t)r->out->columns * sizeof *r->out->features;
+    const size_t row = (size_t)r->out->columns * sizeof *r->out->features;
     count_points(r);
-    if ((r->arrays || r->out->point_voxel) &&
-        (r->out->count > INT32_MAX || (r->job.max_points == 0 && r->out->largest > INT32_MAX))) {
+    if ((r->arrays || r->out->point_voxel) && (r->out->count > INT32_MAX || r->out->largest > INT32_MAX)) {
         return pc_fail(r->context, PCGPU_ERROR_ARGUMENT,
-                       "%lld voxels, %lld points in one; such arrays are 32 bits wide: give max_points, larger voxels, "
-                       "or a cloud as output",
+                       "%lld voxels, %lld points in one; such arrays are 32 bits wide: give other voxels, or a cloud "
+                       "as output",
                        (long long)r->out->count, (long long)r->out->largest);
-    }
-    if (r->table.kind == PC_TABLE_COUNT) {
-        return PCGPU_OK;
     }
     pc_table_finish(&r->table);
     if (only) {
@@ -175,16 +165,8 @@ static pcgpu_status add_pieces(piecewise *r, bool first) {
 
 /* As many passes as the table needs. */
 static pcgpu_status run_passes(piecewise *r, pc_table_kind kind, size_t memory) {
-    pcgpu_voxels *out = r->out;
-    out->voxels_found = out->count = out->in_range = out->kept = out->over_points = out->largest = 0;
-    out->run.non_finite = out->run.at_origin = 0;
-    r->largest_kept = 0;
-    r->table = (pc_voxel_table){.context = r->context,
-                                .job = &r->job,
-                                .kind = kind,
-                                .capacity = out->capacity,
-                                .memory = memory,
-                                .point_voxel = kind == PC_TABLE_COUNT ? NULL : out->point_voxel};
+    r->table = (pc_voxel_table){
+        .context = r->context, .job = &r->job, .kind = kind, .memory = memory, .point_voxel = r->out->point_voxel};
     pcgpu_status status = pc_table_open(&r->table, r->job.rows, r->arrays);
     const pc_table_kind begins = r->table.kind;
     for (bool first = true; status == PCGPU_OK && (first || r->table.left > 0); first = false) {
@@ -205,26 +187,19 @@ static pcgpu_status run_passes(piecewise *r, pc_table_kind kind, size_t memory) 
 
 static pcgpu_status voxelize(piecewise *r, size_t memory, bool point_voxel) {
     pcgpu_voxels *out = r->out;
-    const bool padded = pc_features_are_padded(r->job.features);
     pcgpu_status status = PCGPU_OK;
     void *ids = NULL;
-    out->columns = r->job.features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS : r->job.columns;
-    out->capacity = padded && r->job.max_points ? r->job.max_points : 1;
-    if (padded && r->job.max_points == 0) { /* the largest number of points */
-        status = run_passes(r, PC_TABLE_COUNT, memory);
-        out->capacity = r->largest_kept > 1 ? r->largest_kept : 1;
-    }
-    if (point_voxel && status == PCGPU_OK) {
+    out->columns = r->job.columns;
+    out->capacity = 1;
+    if (point_voxel) {
         const uint64_t bytes = (uint64_t)r->job.rows * sizeof *out->point_voxel;
         status = pc_allocate(r->context, bytes, memory / 4, &ids);
         memory -= bytes <= memory / 4 ? bytes : 0;
         out->point_voxel = ids;
     }
-    const pc_table_kind kind = padded                                      ? PC_TABLE_POINTS
-                               : r->job.features == PCGPU_FEATURES_NEAREST ? PC_TABLE_NEAREST
-                               : r->job.features == PCGPU_FEATURES_FIRST   ? PC_TABLE_FIRST
-                               : r->job.max_points                         ? PC_TABLE_SUMS
-                                                                           : PC_TABLE_EXACT;
+    const pc_table_kind kind = r->job.features == PCGPU_FEATURES_NEAREST ? PC_TABLE_NEAREST
+                               : r->job.features == PCGPU_FEATURES_FIRST ? PC_TABLE_FIRST
+                                                                         : PC_TABLE_EXACT;
     return status == PCGPU_OK ? run_passes(r, kind, memory) : status;
 }
 
@@ -236,6 +211,11 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
     memset(result, 0, sizeof *result);
     pcgpu_pieces_describe(pieces, &whole);
     pcgpu_status status = pc_voxelize_check(context, &whole, params, true);
+    if (status == PCGPU_OK && (params->max_points || params->max_voxels || pc_features_are_padded(params->features))) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "a file in pieces is voxelized without limits, to means, first or nearest points; leave them "
+                         "out, downsample it first, or give more memory");
+    }
     if (status != PCGPU_OK) {
         return status;
     }

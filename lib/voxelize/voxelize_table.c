@@ -12,13 +12,10 @@ enum { BLOCK = 64, FIRST_SLOTS = 1 << 12, CHUNK = 1024 };
 
 /* How many voxels the memory holds, their slots included. */
 static int64_t most_voxels(const pc_voxel_table *t, int64_t rows, size_t more) {
-    const int64_t limit = t->job->max_voxels ? t->job->max_voxels : INT64_MAX;
-    const size_t light = sizeof(pc_table_voxel), full = light + t->width + more;
+    const size_t voxel = sizeof(pc_table_voxel) + t->width + more;
     int64_t most = 0;
     for (size_t slots = FIRST_SLOTS; slots * sizeof(uint32_t) < t->memory && slots <= (size_t)1 << 32; slots *= 2) {
-        const size_t left = t->memory - slots * sizeof(uint32_t), use = slots / 10 * 7;
-        const bool over = (int64_t)(left / full) > limit;
-        const size_t fit = over ? (size_t)limit + (left - (size_t)limit * full) / light : left / full;
+        const size_t fit = (t->memory - slots * sizeof(uint32_t)) / voxel, use = slots / 10 * 7;
         const int64_t voxels = (int64_t)(fit < use ? fit : use);
         most = voxels > most ? voxels : most;
     }
@@ -44,22 +41,9 @@ static pcgpu_status grow_slots(pc_voxel_table *t, size_t slots) {
 }
 
 static size_t width_of(const pc_voxel_table *t) {
-    const size_t columns = (size_t)t->job->columns, row = columns * sizeof(float);
-    const size_t sums = t->job->max_points ? row : columns * sizeof(double), near = sizeof(pc_near) + row;
-    switch (t->kind) {
-    case PC_TABLE_COUNT: return 0;
-    case PC_TABLE_FIRST: return row;
-    case PC_TABLE_NEAREST: return ((near > sums ? near : sums) + 7) / 8 * 8;
-    case PC_TABLE_POINTS:
-        return (size_t)t->capacity *
-               (t->job->features == PCGPU_FEATURES_PILLAR ? PC_PILLAR_COLUMNS * sizeof(float) : row);
-    default: return sums;
-    }
-}
-
-static void limit_values(pc_voxel_table *t) {
-    const int64_t limit = t->job->max_voxels ? t->job->max_voxels - t->base : INT64_MAX;
-    t->with_values = limit < 0 ? 0 : limit < t->most ? limit : t->most;
+    const size_t columns = (size_t)t->job->columns, row = columns * sizeof(float), sums = columns * sizeof(double);
+    const size_t near = (sizeof(pc_near) + row + 7) / 8 * 8;
+    return t->kind == PC_TABLE_FIRST ? row : t->kind == PC_TABLE_NEAREST && near > sums ? near : sums;
 }
 
 pcgpu_status pc_table_open(pc_voxel_table *t, int64_t rows, bool arrays) {
@@ -71,14 +55,13 @@ pcgpu_status pc_table_open(pc_voxel_table *t, int64_t rows, bool arrays) {
         t->most = most_voxels(t, rows, arrays ? 5 * sizeof(int32_t) : 0);
         t->memory = all;
     }
-    limit_values(t);
     if (t->kind == PC_TABLE_NEAREST) { /* the means come first */
-        t->kind = t->job->max_points ? PC_TABLE_SUMS : PC_TABLE_EXACT;
+        t->kind = PC_TABLE_EXACT;
     }
     if (t->most < 1 && rows > 0) {
         return pc_table_fail_small(t);
     }
-    const size_t voxels = (size_t)(t->most > 0 ? t->most : 1), bytes = (size_t)t->with_values * t->width + 1;
+    const size_t voxels = (size_t)(t->most > 0 ? t->most : 1), bytes = voxels * t->width;
     t->voxels = malloc(voxels * sizeof *t->voxels); /* what is not touched takes no memory */
     t->values = malloc(bytes);
     return t->voxels && t->values ? grow_slots(t, FIRST_SLOTS)
@@ -101,7 +84,6 @@ void pc_table_next(pc_voxel_table *t) {
     t->base += t->count;
     t->count = t->exact_count = t->left = 0;
     t->again = true;
-    limit_values(t);
 }
 
 /* A piece that is added. */
@@ -119,13 +101,9 @@ static void add_voxel(const adding *a, int64_t local, int64_t i) {
     pc_table_voxel *e = &t->voxels[i];
     const int64_t begin = a->piece->starts[local], count = a->piece->starts[local + 1] - begin;
     const int32_t *rows = a->piece->order + begin;
-    const bool has_values = i < t->with_values;
-    if (has_values) {
-        ((bool *)t->inexact.memory)[local] = !pc_table_add_records(t, i, rows, count, a->data);
-    }
+    ((bool *)t->inexact.memory)[local] = !pc_table_add_records(t, i, rows, count, a->data);
     for (int64_t k = 0; k < count && t->point_voxel && t->kind != PC_TABLE_NEAREST; k++) {
-        const bool kept = has_values && (t->job->max_points == 0 || e->points + k < t->job->max_points);
-        t->point_voxel[a->record + rows[k]] = kept ? (int32_t)(t->base + i) : -1;
+        t->point_voxel[a->record + rows[k]] = (int32_t)(t->base + i);
     }
     e->points += t->kind == PC_TABLE_NEAREST ? 0 : count;
 }
@@ -179,9 +157,7 @@ static pcgpu_status create(pc_voxel_table *t, int64_t key, uint32_t *found) {
         at = (at + 1) & (t->slot_count - 1);
     }
     t->voxels[t->count] = (pc_table_voxel){.key = key};
-    if (t->count < t->with_values && t->kind != PC_TABLE_POINTS) {
-        memset(pc_table_values(t, t->count), 0, t->width);
-    }
+    memset(pc_table_values(t, t->count), 0, t->width);
     *found = t->slots[at] = (uint32_t)++t->count;
     return t->count < (int64_t)(t->slot_count / 10 * 7) ? PCGPU_OK : grow_slots(t, 2 * t->slot_count);
 }
@@ -252,7 +228,7 @@ pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pc_voxel_groups *piece,
 /* ---- features ---------------------------------------------------------------------------------------------------- */
 
 void pc_table_seek_nearest(pc_voxel_table *t) {
-    for (int64_t i = 0; i < t->count && i < t->with_values; i++) {
+    for (int64_t i = 0; i < t->count; i++) {
         const pc_near near = {.mean = {pc_table_mean(t, i, 0), pc_table_mean(t, i, 1), pc_table_mean(t, i, 2)},
                               .least = HUGE_VALF};
         memcpy(pc_table_values(t, i), &near, sizeof near);
@@ -260,35 +236,11 @@ void pc_table_seek_nearest(pc_voxel_table *t) {
     t->kind = PC_TABLE_NEAREST;
 }
 
-/* The values of a pillar, and zeros behind the last point. */
-static void finish_points(void *state, int64_t begin, int64_t end) {
-    const pc_voxel_table *t = state;
-    const pc_cell_layout layout = pc_cell_layout_of(&t->job->grid);
-    const bool pillar = t->job->features == PCGPU_FEATURES_PILLAR;
-    const size_t row = t->width / (size_t)t->capacity;
-    for (int64_t i = begin; i < end; i++) {
-        const int64_t kept = pc_limited(t->voxels[i].points, t->job->max_points);
-        float *rows = pc_table_values(t, i);
-        if (pillar) {
-            int32_t coords[4];
-            pc_key_coords(&layout, (uint64_t)t->voxels[i].key, coords);
-            pc_finish_pillar(t->job, kept, coords, rows);
-        }
-        memset((char *)rows + (size_t)kept * row, 0, (size_t)(t->capacity - kept) * row);
-    }
-}
-
 void pc_table_finish(pc_voxel_table *t) {
     const int columns = t->job->columns;
-    const int64_t count = t->count < t->with_values ? t->count : t->with_values;
-    if (t->kind == PC_TABLE_POINTS) {
-        pc_run_ranges(t->context, count, CHUNK, finish_points, t);
-        return;
-    }
-    for (int64_t i = 0; i < count && t->kind != PC_TABLE_COUNT;
-         i++) { /* over the voxels that are done: no row is wider than the values */
+    for (int64_t i = 0; i < t->count; i++) { /* over the voxels that are done: no row is wider than the values */
         float row[PCGPU_MAX_COLUMNS];
-        for (int k = 0; k < columns && (t->kind == PC_TABLE_SUMS || t->kind == PC_TABLE_EXACT); k++) {
+        for (int k = 0; k < columns && t->kind == PC_TABLE_EXACT; k++) {
             row[k] = pc_table_mean(t, i, k);
         }
         const void *from = t->kind == PC_TABLE_NEAREST ? (const pc_near *)pc_table_values(t, i) + 1

@@ -6,12 +6,9 @@
 
 /* What the values of a voxel are. */
 typedef enum pc_table_kind {
-    PC_TABLE_COUNT,   /* none: its points are counted */
-    PC_TABLE_EXACT,   /* float64 sums, which are exact, or are continued in fixed point */
-    PC_TABLE_SUMS,    /* float32 sums of the first max_points points */
-    PC_TABLE_FIRST,   /* the first record */
-    PC_TABLE_NEAREST, /* pc_near: the record nearest to the mean, in a second pass */
-    PC_TABLE_POINTS   /* `capacity` rows: the points, or pillars */
+    PC_TABLE_EXACT,  /* float64 sums, which are exact, or are continued in fixed point */
+    PC_TABLE_FIRST,  /* the first record */
+    PC_TABLE_NEAREST /* pc_near: the record nearest to the mean, in a second pass */
 } pc_table_kind;
 
 typedef struct pc_table_voxel {
@@ -23,7 +20,7 @@ typedef struct pc_table_voxel {
 /* The values while the nearest record is looked for; the record follows. */
 typedef struct pc_near {
     float mean[3], least; /* least: the squared distance of the nearest record so far */
-    int64_t seen;         /* points that were compared */
+    bool seen;            /* there is one */
 } pc_near;
 
 /* The voxels with ids from `base` on, in the order of their first records, as many as the memory holds. */
@@ -31,11 +28,10 @@ typedef struct pc_voxel_table {
     pcgpu_context *context;
     const pc_voxelize_job *job;
     pc_table_kind kind;
-    int64_t capacity; /* POINTS: rows per voxel */
     size_t memory;
     size_t width; /* bytes of the values of a voxel */
     int64_t base, count;
-    int64_t most, with_values; /* voxels that the memory holds; those that get values: the others are over max_voxels */
+    int64_t most; /* voxels that the memory holds */
     pc_table_voxel *voxels;
     unsigned char *values;
     uint32_t *slots;     /* 1 + the index of a voxel, or 0; at most 7 of 10 are used */
@@ -53,7 +49,7 @@ static inline void *pc_table_values(const pc_voxel_table *t, int64_t i) {
     return t->values + (size_t)i * t->width;
 }
 
-/* Opens a table for context, job, kind, capacity and memory, which are set; `rows`: records of the file; `arrays`: its
+/* Opens a table for context, job, kind and memory, which are set; `rows`: records of the file; `arrays`: its
  * voxels also become coords and counts. Errors: MEMORY. */
 pcgpu_status pc_table_open(pc_voxel_table *table, int64_t rows, bool arrays);
 void pc_table_close(pc_voxel_table *table);

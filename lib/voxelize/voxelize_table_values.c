@@ -1,4 +1,4 @@
-/* The values of the voxels of a file in pieces: sums, a record or the points. */
+/* The values of the voxels of a file in pieces: sums or a record. */
 #include "voxelize_table.h"
 
 #include <stdlib.h>
@@ -106,42 +106,17 @@ PC_INLINE bool add_float64(int columns, double *sums, const int32_t *rows, int64
     return exact;
 }
 
-/* As pc_voxel_nearest: the first of the kept records with the least distance. */
-static void compare_distances(const pc_voxel_table *t, pc_near *near, int64_t kept, const int32_t *rows, int64_t count,
+/* As pc_voxel_nearest: the first of the records with the least distance. */
+static void compare_distances(const pc_voxel_table *t, pc_near *near, const int32_t *rows, int64_t count,
                               const float *data) {
     const int columns = t->job->columns;
-    for (int64_t i = 0; i < count && near->seen < kept; i++) {
+    for (int64_t i = 0; i < count; i++) {
         const float *p = data + (int64_t)rows[i] * columns;
         const float d = pc_squared_distance(p[0], p[1], p[2], near->mean[0], near->mean[1], near->mean[2]);
-        if (near->seen++ == 0 || d < near->least) {
+        if (!near->seen || d < near->least) {
+            near->seen = true;
             near->least = d < near->least ? d : near->least;
             memcpy(near + 1, p, (size_t)columns * sizeof *p);
-        }
-    }
-}
-
-/* Stores the points that are kept. */
-static void store_points(const pc_voxel_table *t, int64_t at, const int32_t *rows, int64_t count, const float *data,
-                         float *to) {
-    const int columns = t->job->columns;
-    const bool pillar = t->job->features == PCGPU_FEATURES_PILLAR;
-    for (int64_t i = 0; i < count && at < t->capacity; i++, at++) {
-        const float *p = data + (int64_t)rows[i] * columns;
-        if (pillar) {
-            const float four[4] = {p[0], p[1], p[2], columns > 3 ? p[3] : 0.0f};
-            memcpy(to + at * PC_PILLAR_COLUMNS, four, sizeof four);
-        } else {
-            memcpy(to + at * columns, p, (size_t)columns * sizeof *p);
-        }
-    }
-}
-
-static void add_sums(const pc_voxel_table *t, int64_t at, const int32_t *rows, int64_t count, const float *data,
-                     float *sums) {
-    const int columns = t->job->columns;
-    for (int64_t i = 0; i < count && at < t->job->max_points; i++, at++) {
-        for (int k = 0; k < columns; k++) {
-            sums[k] += data[(int64_t)rows[i] * columns + k];
         }
     }
 }
@@ -150,25 +125,17 @@ bool pc_table_add_records(const pc_voxel_table *t, int64_t i, const int32_t *row
     const pc_table_voxel *e = &t->voxels[i];
     const int columns = t->job->columns;
     void *values = pc_table_values(t, i);
-    switch (t->kind) {
-    case PC_TABLE_COUNT: return true;
-    case PC_TABLE_EXACT:
-        if (e->exact) {
-            add_fixed(t, e, rows, count, data);
-            return true;
-        }
-        return columns == 4 ? add_float64(4, values, rows, count, data)
-                            : add_float64(columns, values, rows, count, data);
-    case PC_TABLE_SUMS: add_sums(t, e->points, rows, count, data, values); return true;
-    case PC_TABLE_FIRST:
+    if (t->kind == PC_TABLE_NEAREST) {
+        compare_distances(t, values, rows, count, data);
+    } else if (t->kind == PC_TABLE_FIRST) {
         if (e->points == 0) {
             memcpy(values, data + (int64_t)rows[0] * columns, t->width);
         }
-        return true;
-    case PC_TABLE_NEAREST:
-        compare_distances(t, values, pc_limited(e->points, t->job->max_points), rows, count, data);
-        return true;
-    case PC_TABLE_POINTS: store_points(t, e->points, rows, count, data, values); return true;
+    } else if (e->exact) {
+        add_fixed(t, e, rows, count, data);
+    } else {
+        return columns == 4 ? add_float64(4, values, rows, count, data)
+                            : add_float64(columns, values, rows, count, data);
     }
     return true;
 }
@@ -184,10 +151,7 @@ pcgpu_status pc_table_add_inexact(pc_voxel_table *t, int64_t i, const int32_t *r
 float pc_table_mean(const pc_voxel_table *t, int64_t i, int k) {
     const pc_table_voxel *e = &t->voxels[i];
     const void *values = pc_table_values(t, i);
-    const int64_t kept = pc_limited(e->points, t->job->max_points);
-    if (t->kind == PC_TABLE_SUMS) {
-        return pc_one_nan(((const float *)values)[k] / (float)kept);
-    }
-    return pc_rounded_mean(
-        e->exact ? pc_exact_round(&t->exact[(e->exact - 1) * t->job->columns + k]) : ((const double *)values)[k], kept);
+    return pc_rounded_mean(e->exact ? pc_exact_round(&t->exact[(e->exact - 1) * t->job->columns + k])
+                                    : ((const double *)values)[k],
+                           e->points);
 }

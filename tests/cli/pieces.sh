@@ -87,9 +87,9 @@ absent x.bin x.npz
 mkdir tmp
 TMPDIR=$PWD/tmp
 export TMPDIR
-for FEATURES in mean points; do
-    expect 0 pcgpu voxelize --cpu --max-points 3 --features $FEATURES --voxel-size 0.05 big.bin -o whole.npz --point-voxel whole.npy -f
-    expect 0 pcgpu voxelize --cpu --max-points 3 --features $FEATURES --voxel-size 0.05 --memory 1M big.bin -o x.npz --point-voxel x.npy
+for FEATURES in mean first; do
+    expect 0 pcgpu voxelize --cpu --features $FEATURES --voxel-size 0.05 big.bin -o whole.npz --point-voxel whole.npy -f
+    expect 0 pcgpu voxelize --cpu --features $FEATURES --voxel-size 0.05 --memory 1M big.bin -o x.npz --point-voxel x.npy
     same x.npz whole.npz
     same x.npy whole.npy
     rm x.npz x.npy
@@ -106,18 +106,15 @@ TMPDIR=$PWD/nowhere
 expect 1 pcgpu voxelize --cpu --voxel-size 0.05 --memory 1M big.bin -o x.ply
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: No such file or directory; choose another folder by TMPDIR'
 unset TMPDIR
-# The layouts of detectors: the points of each voxel; a cloud of them has the means.
-DETECTOR='pcgpu voxelize --cpu --layout openpcdet --max-points 5 --max-voxels 2000 --voxel-size 0.4 --range=-40,-40,-3,40,40,3'
-expect 0 $DETECTOR big.bin -o whole.npz --json whole.json -f
-expect 0 $DETECTOR --memory 4M big.bin -o x.npz --json x.json
-same x.npz whole.npz
-expect 0 $DETECTOR big.bin -o whole2.ply -f
-expect 0 $DETECTOR --memory 4M big.bin -o x.ply
-same x.ply whole2.ply
-rm -f x.ply x.npz
 # What is not possible is an error that says so, and writes nothing.
 expect 1 pcgpu voxelize --cpu --memory 4M --layout openpcdet --voxelization dynamic --voxel-size 0.5 big.bin -o x.npz
 stderr_has '^pcgpu: big\.bin: needs more than .* no dynamic voxelization'
+for LIMIT in '--max-points 5' '--max-voxels 2000'; do
+    expect 1 $VOXELIZE --cpu --memory 4M $LIMIT big.bin -o x.npz
+    stderr_is_one '^pcgpu: big\.bin: needs more than .* no max-points or max-voxels; leave it out, downsample the file first \(pcgpu voxelize --voxel-size.* --memory$'
+done
+expect 1 $VOXELIZE --cpu --memory 4M --features points big.bin -o x.npz
+stderr_has '^pcgpu: big\.bin: needs more than .* no features of the points of a voxel; '
 "$PCGPU" convert big.bin -o big.pcd
 expect 1 $VOXELIZE --cpu --memory 4M big.pcd -o x.ply
 stderr_has '^pcgpu: big\.pcd: \.pcd is not read in pieces; '
