@@ -10,7 +10,6 @@ static const struct {
 } fitting[] = {
     {"config", "yaml yml"},
     {"mesh", "ply obj glb"},
-    {"picture", "png"},
     {"plot", "png"},
     {"poses", "txt log json csv"},
     {"ground-truth", "txt log json csv"},

@@ -210,7 +210,7 @@ static const option_row table[] = {
      "Find places that the sensor sees again, and correct all poses by them at the end."},
     {"ground-truth", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, in any format of TRAJECTORIES in pcgpu-evaluate(1): print the errors of the poses."},
-    {"calibration", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(calibration), 0, 0, NULL,
+    {"calibration", 0, FOR_TRAJECTORY | FOR_VIEW, OPTION_INPUT, &type_path, "FILE", AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a "
      "transform as for --init."},
     {"time-offset", 0, FOR_EVALUATE, 0, &type_real, "S", AT(time_offset), -METRES, METRES, NULL,
@@ -285,26 +285,15 @@ static const option_row table[] = {
      "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
     {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
      "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
+    {"ground-truth", 0, FOR_VIEW, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
+     "The true trajectory, as for pcgpu-evaluate(1): trajectories get a column error, in metres, which is their "
+     "colour."},
     {"output-format", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.format), 0, 0, picture_formats,
      "png, a picture, or html, a page for a browser. auto: by the name of the output, png for standard output and "
      "folders."},
     {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE | OPTION_PAGE, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Write one picture of all inputs to this .png, or one page for a browser to this .html; - is standard output; a "
      "folder (DIR/) gets one per input. Without it the picture is drawn in the terminal."},
-
-    {"picture", 0, FOR_SAMPLE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
-     "Write a .png, as pcgpu view draws: the picks, and beside those of farthest point sampling as many random ones."},
-    {"picture", 0, FOR_VOXELIZE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
-     "Write a .png, as pcgpu view draws: the voxels by their number of points. Not for a batch."},
-    {"picture", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
-     "Write a .png, as pcgpu view draws: the path over a map of the inputs, seen from above; with --ground-truth in "
-     "the colours of its error."},
-    {"picture", 0, FOR_FUSE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
-     "Write a .png, as pcgpu view draws: the surface, from outside without what looks away, and the path of the "
-     "camera."},
-    {"picture", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
-     "Write a .png, as pcgpu view draws: source and target before, and beside it after the registration. Not for a "
-     "list of pairs."},
 
     /* common */
     {"output", 'o', FOR_CLOUDS, OPTION_OUTPUT | OPTION_MAIN, &type_path, "PATH", AT(output), 0, 0, NULL,

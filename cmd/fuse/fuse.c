@@ -2,8 +2,8 @@
 #include "colors.h"
 #include "fuse.h"
 #include "numbers.h"
-#include "picture.h"
 #include "timed.h"
+#include "trajectory.h"
 
 #include <math.h>
 #include <string.h>
@@ -93,26 +93,28 @@ static bool match_by_time(const session *s, trajectory *poses, reason *why) {
 
 static int fuse_frames(fusion *f) {
     session *s = f->session;
-    trajectory *list = &f->poses;
+    trajectory list = {0};
     reason why;
-    if (!trajectory_read(s->options->poses, list, &why) ||
-        (list->times && list->count > 0 && list->count != s->input_count && !match_by_time(s, list, &why))) {
+    if (!trajectory_read(s->options->poses, &list, &why) ||
+        (list.times && list.count > 0 && list.count != s->input_count && !match_by_time(s, &list, &why))) {
         report_error(NULL, "%s", why.text);
+        trajectory_free(&list);
         return EXIT_FAILED;
     }
     int code = EXIT_DONE;
-    if (list->count != s->input_count) {
+    if (list.count != s->input_count) {
         report_error(input_name(s->options->poses), "%lld poses for %d images; give one line per image, in their order",
-                     (long long)list->count, s->input_count);
+                     (long long)list.count, s->input_count);
         code = EXIT_FAILED;
     }
     progress_run_begin(s->input_count);
     for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
-        code = fuse_frame(f, list, i);
-        progress_run_add(s->inputs[i], isnan(list->poses[16 * i]) ? PROGRESS_SKIPPED : PROGRESS_DONE);
+        code = fuse_frame(f, &list, i);
+        progress_run_add(s->inputs[i], isnan(list.poses[16 * i]) ? PROGRESS_SKIPPED : PROGRESS_DONE);
     }
     progress_run_end();
     s->name = f->job->names[0];
+    trajectory_free(&list);
     return code;
 }
 
@@ -144,24 +146,6 @@ static int write_mesh(job *j, const pcgpu_mesh *mesh) {
     return exit_code_of(status, name, j->session->context);
 }
 
-/* The surface from outside, without what looks away from the viewer, and the path of the camera. */
-static int write_picture(fusion *f, const pcgpu_mesh *mesh) {
-    picture p = {.job = f->job};
-    double down[3];
-    picture_axis(f->poses.poses, f->poses.count, 1, down); /* the y of a camera, and its z is the optical axis */
-    picture_axis(f->poses.poses, f->poses.count, 2, p.look);
-    p.up = picture_up(down, -1);
-    pc_layer surface = {.kind = PC_TRIANGLES,
-                        .cloud = mesh->vertices,
-                        .triangles = mesh->triangles,
-                        .indices = mesh->indices,
-                        .borrowed = true,
-                        .one_sided = true};
-    picture_add_layer(&p, 0, &surface, "surface");
-    picture_add_path(&p, f->poses.poses, f->poses.count, NULL, "camera");
-    return picture_finish(&p);
-}
-
 /* The vertices of the mesh are the points of the surface. */
 int fuse_write_model(fusion *f) {
     job *j = f->job;
@@ -173,7 +157,7 @@ int fuse_write_model(fusion *f) {
         return EXIT_FAILED;
     }
     progress_begin(j->names[0], "extracting the surface");
-    const bool draws = f->poses.count > 0 && picture_is_wanted(j), triangles = draws || f->session->options->mesh;
+    const bool triangles = f->session->options->mesh;
     pcgpu_status status = PCGPU_OK;
     memset(&mesh, 0, sizeof mesh);
     status =
@@ -190,7 +174,6 @@ int fuse_write_model(fusion *f) {
     }
     int code = job_write_cloud(j, &mesh.vertices);
     code = code == EXIT_DONE ? write_mesh(j, &mesh) : code;
-    code = code == EXIT_DONE && draws ? write_picture(f, &mesh) : code;
     if (code == EXIT_DONE) {
         progress_end();
         if (triangles) {
@@ -211,10 +194,8 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
     const char *wrong = NULL;
     if (!o->poses) {
         wrong = "no poses; give --poses FILE with one line per image, or let pcgpu odometry find the poses";
-    } else if (!o->output && !o->mesh && !o->picture) {
-        wrong =
-            "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, --picture FILE.png, or "
-            "all";
+    } else if (!o->output && !o->mesh) {
+        wrong = "no output; give -o FILE for the points of the surface, --mesh FILE for triangles, or both";
     }
     return !wrong || refuse(why, "%s", wrong);
 }
@@ -243,7 +224,6 @@ static int run(session *s) {
     code = code == EXIT_DONE ? fuse_frames(&f) : code;
     code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
-    trajectory_free(&f.poses);
     return job_end(&j, code);
 }
 

@@ -3,14 +3,12 @@
 #define FUSE_H
 
 #include "job.h"
-#include "trajectory.h"
 
 /* A model, and the job that writes it. */
 typedef struct fusion {
     session *session;
     job *job;
     pcgpu_volume *volume;
-    trajectory poses; /* of the images, for --picture; empty: no picture */
     int64_t fused, skipped, unreachable;
 } fusion;
 

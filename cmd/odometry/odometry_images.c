@@ -36,7 +36,7 @@ static bool writes_model(const session *s) {
 }
 
 int odometry_begin_model(session *s, job *j, bool *wanted) {
-    *wanted = odometry_has_map(s) || writes_model(s) || s->options->picture;
+    *wanted = odometry_has_map(s) || writes_model(s);
     return *wanted ? job_begin_all(j, s) : EXIT_DONE;
 }
 
@@ -75,8 +75,8 @@ static int write_corrected(session *s, job *j, const double *poses) {
     return code;
 }
 
-int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map,
-                       const odometry_picture *drawn, const double *corrected, int code) {
+int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map, const double *corrected,
+                       int code) {
     job_resume(j);
     const bool model = odometry && writes_model(s);
     if (code == EXIT_NOT_CONVERGED && (map ? map->scans == 0 : model && frames_of(odometry) == 0)) {
@@ -87,11 +87,10 @@ int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odome
         return code;
     }
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
-        int written = map         ? odometry_map_write(map, j)
-                      : !model    ? EXIT_DONE
-                      : corrected ? write_corrected(s, j, corrected)
-                                  : write_model(s, j, odometry);
-        written = written == EXIT_DONE && s->options->picture ? odometry_picture_write(drawn, j) : written;
+        const int written = map         ? odometry_map_write(map, j)
+                            : !model    ? EXIT_DONE
+                            : corrected ? write_corrected(s, j, corrected)
+                                        : write_model(s, j, odometry);
         code = written == EXIT_DONE ? code : written;
     }
     return job_end(j, code);

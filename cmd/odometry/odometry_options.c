@@ -13,8 +13,6 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
         wrong = "timestamps and rate exclude each other; give one of them";
     } else if (o->calibration && !o->ground_truth) {
         wrong = "calibration needs --ground-truth; leave it out";
-    } else if (o->ground_truth && path_is_dash(o->picture)) {
-        wrong = "picture: standard output has the table of --ground-truth; give --picture FILE.png";
     }
     return (!wrong || refuse(why, "%s", wrong)) && register_settle(o, command, why);
 }

@@ -22,7 +22,6 @@ typedef struct odometry_state {
     double *times;                /* of each scan */
     double *poses;                /* of each scan, NaN for a lost one */
     double *fractions;            /* pcgpu_odometry_sweep of each scan with a pose, for the map */
-    odometry_picture picture;
     int good, lost, failed;
     bool corrected; /* loops have moved the poses */
     bool stopped;   /* not all scans were processed */
@@ -196,8 +195,7 @@ static int add_scan(odometry_state *run, job *j, int index, double *T) {
     add_frame(&j->result, index, time, &f);
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
-    return f.good ? odometry_picture_add(&run->picture, run->session, index, &j->clouds[0], &j->images[0])
-                  : EXIT_NOT_CONVERGED;
+    return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
 static int process_scan(odometry_state *run, scan_read *scan) {
@@ -267,8 +265,7 @@ static int evaluate(odometry_state *run, const trajectory *truth) {
     FILE *table = session_json_is_stdout(run->session) ? NULL
                   : run->trajectory.stream == stdout   ? stderr
                                                        : stdout; /* with the poses */
-    return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth, table,
-                          run->session->options->picture ? &run->picture.errors : NULL);
+    return evaluate_print(run->session, run->session->options->trajectory, &estimate, run->times, truth, table, NULL);
 }
 
 static int run_odometry(odometry_state *run) {
@@ -296,17 +293,16 @@ static int run_odometry(odometry_state *run) {
     return code;
 }
 
-/* Writes the map or model and the picture, then the trajectory: all of them, or none. */
+/* Writes the map or model, then the trajectory: all of them, or none. */
 static int end_run(odometry_state *run, job *model, int code) {
     const int scans = code;
     if (model && !run->stopped && run->failed > 0) {
         report_error(run->name,
-                     "%d inputs could not be read, so no map, model or picture is written; leave them out or mend them",
+                     "%d inputs could not be read, so no map or model is written; leave them out or mend them",
                      run->failed);
     }
     if (model) {
-        code = odometry_end_model(run->session, model, run->camera, run->map, &run->picture,
-                                  run->corrected ? run->poses : NULL, code);
+        code = odometry_end_model(run->session, model, run->camera, run->map, run->corrected ? run->poses : NULL, code);
     }
     /* Lost scans replace the poses of an earlier run, too. */
     if (run->stopped || code != scans || run->good + run->lost == 0) {
@@ -329,9 +325,7 @@ int odometry_run(session *s) {
         code = odometry_map_open(s, &map);
     }
     code = code == EXIT_DONE ? run_odometry(&run) : code;
-    run.picture.poses = run.poses;
     code = end_run(&run, has_model ? &model : NULL, code);
-    odometry_picture_free(&run.picture);
     pcgpu_loops_close(run.loops);
     odometry_map_close(&map);
     pcgpu_odometry_close(run.odometry);

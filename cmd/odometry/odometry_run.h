@@ -5,28 +5,9 @@
 
 #include "evaluate.h"
 #include "job.h"
-#include "picture.h"
 #include "trajectory.h"
 
 int odometry_run(session *session); /* the command */
-
-/* ---- odometry_picture.c: --picture ---- */
-
-/* Points of the scans, in their own frames until the last pose is known. */
-typedef struct odometry_picture {
-    float *points;  /* x y z */
-    int32_t *scans; /* of each */
-    int64_t count, capacity;
-    const double *poses; /* of each scan, NaN for a lost one; set before the end */
-    pose_errors errors;  /* with --ground-truth, else empty */
-} odometry_picture;
-
-/* Takes points of a scan, a cloud or else a depth image; nothing without --picture. Returns an exit code. */
-int odometry_picture_add(odometry_picture *picture, session *session, int scan, const pcgpu_cloud *cloud,
-                         const pcgpu_depth *image);
-/* Draws the path over the points, into an output of the job. Returns an exit code. */
-int odometry_picture_write(const odometry_picture *picture, job *j);
-void odometry_picture_free(odometry_picture *picture); /* accepts a zeroed struct */
 
 /* ---- odometry_images.c ---- */
 
@@ -35,14 +16,13 @@ bool odometry_is_depth(const session *session);
 bool odometry_has_model(const session *session);
 /* Opens the odometry of depth images. init: the pose of the first image. */
 pcgpu_status odometry_open_images(session *session, const double init[16], pcgpu_depth_odometry **odometry);
-/* Opens the outputs of the whole run: the model, or the map of scans, and the picture; *wanted: there are some. Returns
- * an exit code. */
+/* Opens the outputs of the whole run, the model or the map of scans; *wanted: there are some. Returns an exit code. */
 int odometry_begin_model(session *session, job *j, bool *wanted);
 /* Writes these outputs. corrected: the poses when loops have moved them, or NULL. `code` is the exit code of the scans.
  * Returns an exit code. */
 struct odometry_map;
 int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, struct odometry_map *map,
-                       const odometry_picture *drawn, const double *corrected, int code);
+                       const double *corrected, int code);
 
 /* ---- odometry_loops.c ---- */
 

@@ -1,8 +1,6 @@
 /* pcgpu register: a source onto a target. */
-#include "cloud.h"
 #include "register.h"
 #include "merge.h"
-#include "picture.h"
 #include "transform.h"
 #include "transform_file.h"
 
@@ -208,57 +206,19 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
     return status;
 }
 
-/* Records without a return were moved with the others and are at the origin no more. */
-static void hide_origin(const pcgpu_cloud *source, pcgpu_cloud *aligned) {
-    for (int64_t i = 0; i < source->rows; i++) {
-        if (pc_at_origin(source, source->data + i * source->columns)) {
-            for (int k = 0; k < 3; k++) {
-                aligned->data[i * aligned->columns + k] = 1e30f; /* farther than pictures reach */
-            }
-        }
-    }
-}
-
-/* Source and target before and after; the aligned source is not used afterwards. */
-static int write_picture(job *j, pcgpu_cloud aligned[2]) {
-    pcgpu_cloud source = {0};
-    picture p = {.job = j, .status = align(j, 0, pc_identity, &source)};
-    if (p.status == PCGPU_OK && j->session->options->drop_origin) {
-        hide_origin(&source, &aligned[0]);
-    }
-    for (int panel = 0; panel < 2 && p.status == PCGPU_OK; panel++) {
-        picture_add_cloud(&p, panel, panel ? &aligned[0] : &source, panel ? "source after" : "source before");
-        picture_add_cloud(&p, panel, &aligned[1], "target");
-    }
-    const int code = picture_finish(&p);
-    pcgpu_cloud_free(&source);
-    return code;
-}
-
-/* Writes the source in the frame of the target, with --merge the target, too, and the picture of both. */
-static int write_aligned(job *j, const double T[16], bool writes) {
-    const bool merges = writes && j->session->options->merge, draws = picture_is_wanted(j);
+/* Writes the source in the frame of the target, with --merge the target, too. */
+static int write_aligned(job *j, const double T[16]) {
+    const bool merges = j->session->options->merge;
     pcgpu_cloud aligned[2] = {{0}}, merged = {0};
     pcgpu_status status = align(j, 0, T, &aligned[0]);
-    if (status == PCGPU_OK && (merges || draws)) {
-        status = align(j, 1, pc_identity, &aligned[1]);
-    }
     if (status == PCGPU_OK && merges) {
-        status = clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged);
+        status = align(j, 1, pc_identity, &aligned[1]);
+        status = status == PCGPU_OK
+                     ? clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged)
+                     : status;
     }
-    int code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
-    if (code == EXIT_DONE && writes) {
-        code = job_write_cloud(j, merges ? &merged : &aligned[0]);
-    }
+    const int code = status == PCGPU_OK ? job_write_cloud(j, merges ? &merged : &aligned[0]) : job_failed(j, status);
     pcgpu_cloud_free(&merged);
-    if (code == EXIT_DONE && merges && draws) { /* clouds_merge freed them */
-        status = align(j, 0, T, &aligned[0]);
-        status = status == PCGPU_OK ? align(j, 1, pc_identity, &aligned[1]) : status;
-        code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
-    }
-    if (code == EXIT_DONE && draws) {
-        code = write_picture(j, aligned);
-    }
     pcgpu_cloud_free(&aligned[0]);
     pcgpu_cloud_free(&aligned[1]);
     return code;
@@ -283,7 +243,7 @@ static int put_out(job *j, const pcgpu_registration *r) {
     register_add_result(&j->result, r);
     add_motion(j, r);
     const bool writes = stream && (stream != stdout || r->converged);
-    return writes || picture_is_wanted(j) ? write_aligned(j, r->T_target_source, writes) : EXIT_DONE;
+    return writes ? write_aligned(j, r->T_target_source) : EXIT_DONE;
 }
 
 int register_process(job *j) {

@@ -13,9 +13,6 @@ bool register_settle(option_values *options, const command_info *command, reason
     if (options->merge && !options->output) {
         wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
     }
-    if (options->pairs && options->picture) {
-        wrong = "picture is of one pair, and a list has many; leave --picture or --pairs out";
-    }
     if (options->skip_existing && !(options->pairs && options->output)) {
         wrong = "skip-existing is for --pairs with --output DIR/; leave it out";
     }

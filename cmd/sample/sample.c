@@ -1,6 +1,5 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
 #include "sample_run.h"
-#include "picture.h"
 #include "pieces.h"
 #include "sweeps.h"
 
@@ -59,36 +58,6 @@ static pcgpu_status gather(const job *j, const pcgpu_sampled *sampled, pcgpu_clo
     return status;
 }
 
-/* The picks, and as many random ones for comparison. */
-static int write_picture(job *j, const pcgpu_cloud *picked, int64_t count) {
-    pcgpu_context *context = j->session->context;
-    const bool random = j->session->options->sample.method == PCGPU_SAMPLE_RANDOM;
-    pcgpu_sample_params params = {0};
-    pcgpu_sampled drawn = {0};
-    pcgpu_cloud others = {0};
-    picture p = {.job = j};
-    if (!picture_is_wanted(j)) {
-        return EXIT_DONE;
-    }
-    picture_add_cloud(&p, 0, picked, random ? "random sampling" : "farthest point sampling");
-    if (!random && count > 0) {
-        pcgpu_sample_params_init(&params);
-        params.method = PCGPU_SAMPLE_RANDOM;
-        params.count = count;
-        params.seed = j->session->options->sample.seed;
-        params.drop_origin = j->session->options->drop_origin;
-        p.status = p.status == PCGPU_OK ? pcgpu_sample(context, &j->clouds[0], &params, &drawn) : p.status;
-        p.status = p.status == PCGPU_OK
-                       ? pcgpu_cloud_gather(context, &j->clouds[0], drawn.indices, drawn.count, &others)
-                       : p.status;
-        picture_add_cloud(&p, 1, &others, "random sampling");
-    }
-    const int code = picture_finish(&p);
-    pcgpu_sampled_free(&drawn);
-    pcgpu_cloud_free(&others);
-    return code;
-}
-
 /* Writes the picks; `picked` is their cloud, `wide` their records if there are too many for 32 bits, else NULL. */
 static int write_picked(job *j, const pcgpu_sampled *sampled, const int64_t *wide, const pcgpu_cloud *picked) {
     const pcgpu_array indices = {.name = "indices",
@@ -102,7 +71,6 @@ static int write_picked(job *j, const pcgpu_sampled *sampled, const int64_t *wid
                                    .shape = {sampled->count},
                                    .data = sampled->distances};
     int code = job_write_cloud(j, picked);
-    code = code == EXIT_DONE ? write_picture(j, picked, sampled->count) : code;
     if (code == EXIT_DONE) {
         code = job_write_array(j, "indices", &indices);
     }
@@ -198,8 +166,7 @@ enum { TIMES_AT_RANDOM = 3, TIMES_FARTHEST = 4 };
 
 /* The option that needs the whole file, or NULL. */
 static const char *lacking_in_pieces(const option_values *o) {
-    const bool compared = o->picture && o->sample.method == PCGPU_SAMPLE_FPS; /* with random picks */
-    return o->seeds ? "seeds" : o->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : compared ? "picture" : NULL;
+    return o->seeds ? "seeds" : o->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : NULL;
 }
 
 bool sample_reads_pieces(const session *s, const char *input) {

@@ -92,9 +92,13 @@ static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
 /* Options that only some kinds of layers have. */
 static bool check_options(const session *s, const pc_scene *scene, reason *why) {
     static const char *const views[] = {"from", "up", "point-size"}, *const grids[] = {"voxel-size", "range"};
-    bool boxes = false;
+    bool boxes = false, lines = false;
     for (int i = 0; i < scene->count; i++) {
         boxes = boxes || scene->layers[i].kind == PC_BOXES;
+        lines = lines || scene->layers[i].kind == PC_LINE;
+    }
+    if (s->options->ground_truth && !lines) {
+        return refuse(why, "ground-truth is for trajectories; leave it out, or give the poses");
     }
     for (int i = 0; i < 3 && scene->layers[0].kind == PC_IMAGE; i++) {
         if (option_given(s->options, views[i], s->command)) {
@@ -128,7 +132,7 @@ static int draw(job *j, pc_scene *scene) {
         return view_write_page(j, scene);
     }
     const pc_view view = view_of(s, scene);
-    const char *color = pc_scene_default_paint(scene);
+    const char *color = s->options->ground_truth ? "error" : pc_scene_default_paint(scene);
     color = o->color ? o->color : view.from == PC_FROM_SENSOR && strcmp(color, "height") == 0 ? "distance" : color;
     const double begin = seconds_now();
     progress_begin(j->names[0], "drawing");
@@ -187,6 +191,9 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
     if ((int64_t)size[0] * size[1] > PC_PICTURE_PIXELS) {
         return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1],
                       PC_PICTURE_PIXELS / 1000000);
+    }
+    if (o->calibration && !o->ground_truth) {
+        return refuse(why, "calibration needs --ground-truth; leave it out");
     }
     if (!view_check_page(o, command, why)) {
         return false;

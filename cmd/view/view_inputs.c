@@ -1,4 +1,5 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
+#include "evaluate.h"
 #include "peek.h"
 #include "trajectory.h"
 #include "view_run.h"
@@ -74,29 +75,54 @@ static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_l
 
 /* ---- trajectories ------------------------------------------------------------------------------------------------ */
 
+/* The errors of the poses with --ground-truth. */
+static int find_errors(session *s, const char *path, const trajectory *t, pose_errors *errors) {
+    trajectory truth = {0};
+    if (!s->options->ground_truth) {
+        return EXIT_DONE;
+    }
+    const int code =
+        evaluate_read_truth(s, &truth) ? evaluate_print(s, path, t, NULL, &truth, NULL, errors) : EXIT_FAILED;
+    trajectory_free(&truth);
+    return code;
+}
+
 static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer *layer) {
     trajectory t = {0};
+    pose_errors errors = {0};
     reason why;
     if (!trajectory_read_stream(stream, input_name(path), &t, &why)) {
         report_error(NULL, "%s", why.text);
         return EXIT_FAILED;
     }
-    const int columns = t.times ? 4 : 3;
-    const pcgpu_status status = pcgpu_cloud_create(s->context, t.count, columns, &layer->cloud);
-    for (int64_t i = 0; status == PCGPU_OK && i < t.count; i++) {
+    int code = find_errors(s, path, &t, &errors);
+    const int columns = 3 + (t.times != NULL) + (errors.count > 0);
+    pcgpu_cloud *cloud = &layer->cloud;
+    code = code == EXIT_DONE
+               ? exit_code_of(pcgpu_cloud_create(s->context, t.count, columns, cloud), input_name(path), s->context)
+               : code;
+    for (int64_t i = 0; code == EXIT_DONE && i < t.count; i++) {
+        float *to = cloud->data + columns * i;
         for (int k = 0; k < 3; k++) {
-            layer->cloud.data[columns * i + k] = (float)t.poses[16 * i + 4 * k + 3];
+            to[k] = (float)t.poses[16 * i + 4 * k + 3];
         }
         if (t.times) { /* since the first pose: float32 does not hold seconds since 1970 */
-            layer->cloud.data[columns * i + 3] = (float)(t.times[i] - t.times[0]);
+            to[3] = (float)(t.times[i] - t.times[0]);
+        }
+        if (errors.count > 0) {
+            to[columns - 1] = (float)errors.metres[i];
         }
     }
-    if (status == PCGPU_OK && t.times) {
-        snprintf(layer->cloud.names[3], PCGPU_NAME_SIZE, "time");
+    if (code == EXIT_DONE && t.times) {
+        snprintf(cloud->names[3], PCGPU_NAME_SIZE, "time");
+    }
+    if (code == EXIT_DONE && errors.count > 0) {
+        snprintf(cloud->names[columns - 1], PCGPU_NAME_SIZE, "error");
     }
     layer->kind = PC_LINE;
     trajectory_free(&t);
-    return exit_code_of(status, input_name(path), s->context);
+    pose_errors_free(&errors);
+    return code;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */

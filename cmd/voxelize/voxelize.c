@@ -1,7 +1,6 @@
 /* pcgpu voxelize: voxels, their features and coordinates, or a downsampled cloud. Several inputs in one file are in
  * voxelize_batch.c. */
 #include "voxelize.h"
-#include "picture.h"
 #include "sweeps.h"
 
 #include <string.h>
@@ -158,15 +157,6 @@ static int write_points(job *j, const pcgpu_voxels *v) {
     return code;
 }
 
-static int write_picture(job *j, const pcgpu_voxels *v) {
-    picture p = {.job = j};
-    if (!picture_is_wanted(j)) {
-        return EXIT_DONE;
-    }
-    picture_add_voxels(&p, v, j->names[0]);
-    return picture_finish(&p);
-}
-
 int voxelize_process(job *j) {
     pcgpu_voxels v;
     int code = j->in_pieces ? voxelize_in_pieces(j, &v) : voxelize_cloud(j, &v);
@@ -174,7 +164,6 @@ int voxelize_process(job *j) {
         return code;
     }
     code = voxels_write_sides(j, &v);
-    code = code == EXIT_DONE ? write_picture(j, &v) : code;
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
         if (j->format->writes_arrays && j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
             code = write_points(j, &v);

@@ -49,9 +49,6 @@ static bool settle(option_values *options, const command_info *command, reason *
     if (options->batch && p->range_auto) {
         return refuse(why, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
     }
-    if (options->batch && options->picture) {
-        return refuse(why, "picture is of one input, and a batch has many; leave --picture or --batch out");
-    }
     if (options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
         return refuse(why, "memory: files in pieces are voxelized on the CPU; leave memory or cuda out");
     }

@@ -29,7 +29,7 @@ int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     pcgpu_pieces *pieces = NULL;
     size_t memory = 0;
     *v = (pcgpu_voxels){0};
-    if (o->coords || o->counts || o->picture || (j->format && j->format->writes_arrays)) {
+    if (o->coords || o->counts || (j->format && j->format->writes_arrays)) {
         wanted |= PCGPU_PIECES_ARRAYS;
     }
     progress_begin(j->names[0], "voxelizing in pieces");

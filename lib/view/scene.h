@@ -27,7 +27,6 @@ typedef struct pc_layer {
     pc_layer_kind kind;
     char name[PC_LAYER_NAME]; /* of the file, without its folder */
     pcgpu_cloud cloud;     /* points, vertices, the poses of a line, centres of boxes, pixels (column, -row, depth) */
-    bool borrowed;         /* the cloud and the indices belong to another */
     double origin[3];      /* of the cloud's coordinates in the scene: scene = origin + data */
     int64_t usable;        /* rows that are shown: finite, nearer than PC_VIEW_FAR, and not a record without a return */
     float low[3], high[3]; /* the bounds of these rows, relative to `origin`; 0 without one */
@@ -35,9 +34,7 @@ typedef struct pc_layer {
     bool drop_origin;      /* records at exactly (0,0,0) are not shown */
     int64_t triangles;     /* of PC_TRIANGLES */
     int32_t *indices;      /* 3 each */
-    bool one_sided;        /* triangles that look away from the viewer are not shown: a room is seen from outside */
     float half[3];         /* half the edges of a box */
-    bool painted;          /* pc_scene_paint leaves the paint and the colour as they are */
     pc_paint paint;
     int column;      /* the first column of the paint */
     float sign;      /* 1 or -1: of a column that is a height where up is a negative axis */
@@ -74,8 +71,8 @@ void pc_scene_free(pc_scene *scene); /* accepts a zeroed struct */
 void pc_layer_free(pc_layer *layer);
 
 /* Colours the layers by `what`: "height", "intensity", "file", "order", "distance", "normals", "rgb", "class" or the
- * name of a column. Sets the scale and its limits. Trajectories over other layers keep a colour of their own. Errors:
- * FORMAT (a layer without that column). */
+ * name of a column. Sets the scale and its limits. Trajectories over other layers keep a colour of their own, but
+ * where only trajectories have the column, the other layers are grey. Errors: FORMAT (a layer without that column). */
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map);
 /* What fits the layers. */
 const char *pc_scene_default_paint(const pc_scene *scene);

@@ -57,13 +57,9 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
     const size_t pixels = (size_t)view->width * (size_t)view->height;
     canvas samples = {.width = SAMPLES * view->width, .height = SAMPLES * view->height, .shared = context->threads > 1};
     *picture = (pc_picture){.width = view->width, .height = view->height};
-    const pc_scene *like = view->like ? view->like : scene;
-    pcgpu_status status = camera_place(context, like, view, &c, &point_size);
+    pcgpu_status status = camera_place(context, scene, view, &c, &point_size);
     if (status != PCGPU_OK) {
         return status;
-    }
-    for (int k = 0; k < 3; k++) {
-        c.center[k] += like->offset[k] - scene->offset[k];
     }
     picture->rgb = malloc(pixels * 3);
     if (open_canvas(&samples, &bytes) && picture->rgb) {

@@ -10,12 +10,10 @@ typedef enum pc_from { PC_FROM_AUTO, PC_FROM_ISO, PC_FROM_TOP, PC_FROM_SIDE, PC_
 enum { PC_PICTURE_SIDE = 16384, PC_PICTURE_PIXELS = 1 << 26 };
 
 typedef struct pc_view {
-    int width, height;    /* 1 to PC_PICTURE_SIDE each, at most PC_PICTURE_PIXELS together */
-    pc_from from;         /* AUTO: ISO, or the pixels of a depth image */
-    double point_size;    /* pixels; 0: by the density of the points */
-    double look[3];       /* ISO: of its four directions, that which is nearest to this one; 0: the first */
-    bool plain;           /* no names, legend and scale bar */
-    const pc_scene *like; /* the scene that the camera is placed for; NULL: that which is drawn */
+    int width, height; /* 1 to PC_PICTURE_SIDE each, at most PC_PICTURE_PIXELS together */
+    pc_from from;      /* AUTO: ISO, or the pixels of a depth image */
+    double point_size; /* pixels; 0: by the density of the points */
+    bool plain;        /* no names, legend and scale bar */
 } pc_view;
 
 typedef struct pc_picture {

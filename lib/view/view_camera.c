@@ -84,26 +84,7 @@ static void axes(pc_up up, double right[3], double ahead[3], double upward[3]) {
     }
 }
 
-/* From behind, to the right of it, and above; and the same after quarter turns. */
-static void look_iso(const double look[3], const double right[3], const double ahead[3], const double up[3],
-                     double w[3]) {
-    static const double sides[4][2] = {{-0.62, -0.62}, {0.62, -0.62}, {0.62, 0.62}, {-0.62, 0.62}};
-    double most = -INFINITY;
-    for (int i = 0; i < 4; i++) {
-        double to[3], along = 0;
-        for (int k = 0; k < 3; k++) {
-            to[k] = (sides[i][0] * right[k] + sides[i][1] * ahead[k]) + 0.58 * up[k];
-            along -= to[k] * look[k];
-        }
-        if (along > most) {
-            most = along;
-            memcpy(w, to, sizeof to);
-        }
-    }
-    unit(w);
-}
-
-static void set_basis(const pc_scene *scene, pc_from from, const double look[3], camera *c) {
+static void set_basis(const pc_scene *scene, pc_from from, camera *c) {
     double right[3], ahead[3], up[3];
     double *u = c->basis, *v = c->basis + 3, *w = c->basis + 6;
     axes(scene->up, right, ahead, up);
@@ -113,7 +94,10 @@ static void set_basis(const pc_scene *scene, pc_from from, const double look[3],
         w[k] = from == PC_FROM_TOP || from == PC_FROM_SENSOR ? up[k] : from == PC_FROM_SIDE ? right[k] : -ahead[k];
     }
     if (from == PC_FROM_ISO) {
-        look_iso(look, right, ahead, up, w);
+        for (int k = 0; k < 3; k++) { /* from behind, to the right of it, and above */
+            w[k] = (-0.62 * right[k] + -0.62 * ahead[k]) + 0.58 * up[k];
+        }
+        unit(w);
         cross(up, w, u);
         unit(u);
         cross(w, u, v);
@@ -312,7 +296,7 @@ pcgpu_status camera_place(pcgpu_context *context, const pc_scene *scene, const p
                                                    : ORTHOGRAPHIC};
     pcgpu_status status = sample_points(context, scene, &p);
     if (status == PCGPU_OK) {
-        set_basis(scene, image ? PC_FROM_TOP : from, view->look, c);
+        set_basis(scene, image ? PC_FROM_TOP : from, c);
         double radius = 1;
         if (c->kind == PERSPECTIVE || c->kind == ORTHOGRAPHIC) {
             radius = find_center(c, &p);

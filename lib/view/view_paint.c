@@ -120,11 +120,11 @@ uint32_t pc_layer_color_other(const pc_layer *l, const float *p) {
 
 /* ---- the scene --------------------------------------------------------------------------------------------------- */
 
-/* How many layers to be painted are no lines. */
+/* How many layers are no lines. */
 static int count_others(const pc_scene *scene) {
     int n = 0;
     for (int i = 0; i < scene->count; i++) {
-        n += !scene->layers[i].painted && scene->layers[i].kind != PC_LINE;
+        n += scene->layers[i].kind != PC_LINE;
     }
     return n;
 }
@@ -220,24 +220,34 @@ static pcgpu_status find_limits(pcgpu_context *context, pc_scene *scene) {
     return PCGPU_OK;
 }
 
+/* Whether lines have a column of this name, and no other layer. */
+static bool only_lines_have(const pc_scene *scene, const char *name) {
+    bool lines = false, others = false;
+    for (int i = 0; i < scene->count; i++) {
+        const bool has = pcgpu_cloud_column(&scene->layers[i].cloud, name) >= 0;
+        lines = lines || (has && scene->layers[i].kind == PC_LINE);
+        others = others || (has && scene->layers[i].kind != PC_LINE);
+    }
+    return lines && !others;
+}
+
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map) {
     pc_scale *scale = &scene->scale;
     *scale = (pc_scale){.unit = ""};
-    const bool metres = strcmp(what, "height") == 0 || strcmp(what, "distance") == 0 || strcmp(what, "depth") == 0;
-    const bool lines = count_others(scene) == 0;
+    const bool lines = count_others(scene) == 0, column = only_lines_have(scene, what);
+    const bool metres = strcmp(what, "height") == 0 || strcmp(what, "distance") == 0 || strcmp(what, "depth") == 0 ||
+                        (column && strcmp(what, "error") == 0);
     int path = 0;
     snprintf(scale->name, sizeof scale->name, "%s", lines && strcmp(what, "order") == 0 ? "pose" : what);
     scale->unit = metres ? "m" : "";
     pc_palette_fill(map, scale->palette);
     for (int i = 0; i < scene->count; i++) {
         pc_layer *l = &scene->layers[i];
-        if (l->painted) {
-            continue;
-        }
         l->color = count_others(scene) == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
         l->color = l->kind == PC_LINE && !lines && path++ == 0 ? 0xff4d4du : l->color; /* red is none of the others */
         pcgpu_status status = PCGPU_OK;
-        if (l->kind == PC_LINE && !lines) {
+        l->color = column && l->kind != PC_LINE ? 0x717b87u : l->color;
+        if (column ? l->kind != PC_LINE : l->kind == PC_LINE && !lines) {
             l->paint = PC_PAINT_FLAT;
         } else {
             status = paint_layer(context, scene, l, what);

@@ -7,10 +7,8 @@
 #include <string.h>
 
 void pc_layer_free(pc_layer *layer) {
-    if (!layer->borrowed) {
-        pcgpu_cloud_free(&layer->cloud);
-        free(layer->indices);
-    }
+    pcgpu_cloud_free(&layer->cloud);
+    free(layer->indices);
     *layer = (pc_layer){0};
 }
 

@@ -147,11 +147,6 @@ static void draw_mesh_range(void *state, int64_t begin, int64_t end) {
         if (!seen) {
             continue;
         }
-        const spot *a = &c[0].s, *b = &c[1].s,
-                   *e = &c[2].s; /* rows go down, so that the order of corners is the other one */
-        if (l->one_sided && (b->x - a->x) * (e->y - a->y) - (b->y - a->y) * (e->x - a->x) >= 0.0f) {
-            continue;
-        }
         float face[3];
         face_normal(d, p, face);
         for (int k = 0; k < 3; k++) {

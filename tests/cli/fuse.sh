@@ -33,12 +33,6 @@ expect 0 $FUSE --poses "$ROOM/poses_tum.txt" $FRAMES -o tum.ply
 expect 0 pcgpu info mesh.ply # what was written is a cloud, too
 stdout_has "^mesh\.ply: ply, $VERTICES points, 6 columns$"
 
-# The picture beside them, which stay as they are; alone, it is of the same surface.
-expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o model2.ply --picture model2.png
-same model.ply model2.ply
-expect 0 $FUSE --threads 1 --poses "$ROOM/poses_kitti.txt" $FRAMES --picture model1.png
-same model1.png model2.png
-
 # Standard output, a folder, and other formats of points; only one of both outputs.
 expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh - -f
 cp "$OUT" ../stdout.ply

@@ -128,21 +128,6 @@ cp kept.bin s3.bin
 expect 4 pcgpu odometry --cpu empty.bin s0.bin s1.bin --trajectory late.txt
 [ "$(line late.txt 2)" = '1 0 0 0 0 1 0 0 0 0 1 0' ] || die 'the world does not begin with the first good scan'
 
-# The picture: the trajectory is the same; tests/oracle/test_view.py has what is in it.
-expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt --picture p.png --json p.jsonl
-same p.txt model.txt
-tail -n 1 p.jsonl | grep -q '"outputs": {"picture": "p.png"}' || die "the last object is $(tail -n 1 p.jsonl)"
-expect 0 pcgpu odometry --cpu --threads 1 s?.bin --trajectory q.txt --picture q.png
-same p.png q.png
-expect 0 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - > ../p.png
-same "$OUT" p.png
-expect 1 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture /dev/full
-stderr_has '^pcgpu: /dev/full: cannot write the picture'
-expect 2 pcgpu odometry --cpu s?.bin --trajectory p.txt -f --picture - --ground-truth model.txt
-expect 1 pcgpu odometry --cpu empty.bin empty.bin --trajectory none.txt --picture none.png
-stderr_has 'no input has a pose and points'
-absent none.png
-
 # The folder of a KITTI sequence: its scans, times, calibration and truth, which is the camera's; scan 3 is missing.
 mkdir -p kitti/sequences/07/velodyne kitti/poses
 for i in 0 1 2 4; do cp s$i.bin kitti/sequences/07/velodyne/00000$i.bin; done
@@ -324,11 +309,4 @@ stderr_has 's1.bin: is an input of this run'
 expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --deskew time --time-column 9
 stderr_has 'no column 9'
 absent n.txt
-# The picture of a map anywhere on the earth has the point in the middle of its coordinates.
-{ printf 'ply\nformat ascii 1.0\nelement vertex 2001\nproperty double x\nproperty double y\nproperty double z\nend_header\n500000 5400000 0\n'
-  awk 'BEGIN { for (i = 0; i < 2000; i++) { s = i % 2 ? -1 : 1
-      printf "%.3f %.3f %.3f\n", 500000 + s * (5 + i % 40 * 0.3), 5400000 + s * (5 + int(i / 40) * 0.3), (i * 7 % 13) * 0.2 - 1.2 } }'; } > utm.ply
-expect 0 pcgpu odometry --cpu utm.ply --trajectory u.txt --picture drop.png
-expect 0 pcgpu odometry --cpu --keep-origin utm.ply --trajectory u.txt --picture keep.png -f
-same drop.png keep.png
 finish

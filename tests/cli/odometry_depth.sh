@@ -46,7 +46,7 @@ stderr_has 'mesh is about the model of depth images'
 
 # What is not read is said of the model, too.
 expect 1 $RUN --cpu f?.png missing.png --trajectory unread.txt -o unread.ply
-stderr_has 'unread.txt: 1 inputs could not be read, so no map, model or picture is written'
+stderr_has 'unread.txt: 1 inputs could not be read, so no map or model is written'
 absent unread.ply
 # --loops: four images that return nowhere keep their bytes, and so does their model; tests/scene/room_loops.sh has loops.
 expect 0 $RUN --cpu f?.png --trajectory loops.txt -o loops.ply --loops --json loops.jsonl -v

@@ -72,8 +72,6 @@ done
 TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --memory 4M big.bin -o x.bin
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
 rmdir tmp
-expect 1 pcgpu sample --cpu --min-distance 0.7 --memory 4M big.bin -o x.bin --picture x.png
-stderr_has '^pcgpu: big\.bin: needs more than .* no picture'
 expect 2 "$PCGPU" sample -m 5 --cuda --memory 4M big.bin -o x.bin
 stderr_has 'memory: files in pieces are sampled on the CPU'
 expect 2 "$PCGPU" sample -m 5 --batch --memory 4M big.bin -o x.npz

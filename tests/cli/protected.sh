@@ -54,6 +54,7 @@ map:FOR_ODOMETRY a.bin odometry --map a.bin b.bin
 pairs:FOR_REGISTER pairs.txt register --pairs pairs.txt
 timestamps:FOR_TRAJECTORY times.txt odometry --timestamps times.txt a.bin b.bin
 ground-truth:FOR_TRAJECTORY poses.txt odometry --ground-truth poses.txt a.bin b.bin
+ground-truth:FOR_VIEW poses.txt view poses.txt --ground-truth poses.txt -o m.png
 calibration:FOR_TRAJECTORY calib.txt odometry --ground-truth poses.txt --calibration calib.txt a.bin b.bin
 poses:FOR_FUSE poses.txt fuse --camera cam.txt --poses poses.txt frames/ -o m.ply
 color:FOR_MODEL colors/list.txt fuse --camera cam.txt --poses poses.txt --color colors/list.txt frames/ -o m.ply
@@ -122,7 +123,7 @@ done < ../all
 cp cam2.txt ../kept
 expect 1 pcgpu register --camera cam.txt --target-camera cam2.txt frames/frame-000001.png frames/frame-000000.png -f --transform cam2.txt
 same cam2.txt ../kept
-expect 1 pcgpu fuse --camera cam.txt --poses poses.txt --color colors frames/ -f --picture colors/frame-000001.png
+expect 1 pcgpu fuse --camera cam.txt --poses poses.txt --color colors frames/ -f --output-format ply -o colors/frame-000001.png
 expect 1 pcgpu sample -m 3 --sweeps 3 --nuscenes nu --fields 4 nu/samples/x.pcd.bin -f -o nu/sweeps/y.pcd.bin
 same b.bin nu/sweeps/y.pcd.bin
 # A folder of inputs may have outputs of earlier runs, too.

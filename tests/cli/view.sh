@@ -5,7 +5,6 @@ command -v python3 > /dev/null || skip_all 'python3 reads the pictures'
 case $0 in /*) HERE=${0%/*} ;; *) HERE=$OLDPWD/${0%/*} ;; esac
 shows() { python3 -S "$HERE/picture.py" "$@" || die "$1 cannot be read"; }
 # The width and height of a large picture, by its header.
-extent() { head -c 24 "$1" | tail -c 8 | od -An -t u1 | awk '{ print 256 * $3 + $4, 256 * $7 + $8 }'; }
 ORANGE=ffb000 BLUE=2aa5f5
 
 # A point of an axis in each file: right, left, up and down of the picture are as the manual says.
@@ -171,30 +170,29 @@ expect 1 pcgpu view half.npz -o bad.png
 stderr_has 'give --voxel-size'
 expect 0 pcgpu view --voxel-size 0.5 --range 0,0,0,1,1,1 half.npz -o half.png
 
-# --picture of other commands: beside the result, which stays as it is.
-expect 0 pcgpu sample -m 500 "$T/street.bin" -o s1.bin
-expect 0 pcgpu sample -m 500 "$T/street.bin" -o s2.bin --picture s.png
-same s1.bin s2.bin
-expect 0 pcgpu sample -m 500 --method random "$T/street.bin" -o s3.bin --picture random.png
-expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5 "$T/street.bin" -o v3.npz --picture voxels.png
-same v.npz v3.npz
-expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --picture both.png
-expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --merge -o merged.ply --picture merged.png
-same merged.png both.png
-cp "$OUT" T1
-expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin"
-same "$OUT" T1
-for PICTURE in 's.png 1920' 'random.png 960' 'voxels.png 960' 'both.png 1920'; do
-    set -- $PICTURE $(extent "${PICTURE% *}")
-    [ "$2 720" = "$3 $4" ] && [ "$(wc -c < "$1")" -gt 50000 ] || die "$1 is $3 x $4 of $(wc -c < "$1") bytes; an empty one has less than 10,000"
-done
-set -- $(shows both.png $ORANGE $BLUE)
+# What the other commands write: picks, source and target before and after.
+expect 0 pcgpu sample -m 500 "$T/street.bin" -o picks.bin
+expect 0 pcgpu view picks.bin -o picks.png
+expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" -o registered.ply
+expect 0 pcgpu view "$T/street_moved.bin" "$T/street.bin" -o before.png
+expect 0 pcgpu view registered.ply "$T/street.bin" -o after.png
+set -- $(shows after.png $ORANGE $BLUE)
 [ "$1" -gt 5000 ] && [ "$4" -gt 5000 ] || die "source and target have $1 and $4 pixels"
-expect 0 pcgpu sample -m 100 in -o thin/ --picture thin/
-present thin/a.png thin/far.png thin/a.bin
-printf '%s %s\n' "$T/street_moved.bin" "$T/street.bin" > pairs.txt
-expect 2 pcgpu register --pairs pairs.txt --picture bad.png
-expect 2 pcgpu voxelize --batch --range 0,0,0,1,1,1 --voxel-size 1 a.bin far.bin -o b.npz --picture bad.png
+# A path with its truth: the colours are those of the errors, 0 to 0.3 m, and the cloud is grey.
+awk 'BEGIN { for (i = 0; i < 40; i++) print 1, 0, 0, i, 0, 1, 0, 0, 0, 0, 1, 0 }' > true.txt
+awk 'BEGIN { for (i = 0; i < 40; i++) print 1, 0, 0, i, 0, 1, 0, 0.3 * (i % 4 == 0), 0, 0, 1, 0 }' > found.txt
+expect 0 pcgpu view --from top "$T/street.bin" found.txt --ground-truth true.txt -o error.png -v --json error.json
+stderr_has 'colours by error from 0\.0[5-8][0-9]* to 0\.2[2-4][0-9]* m'
+grep -q '"evaluation": {"poses": 40, ' error.json || die 'the errors are not in --json'
+expect 0 pcgpu view --from top "$T/street.bin" found.txt --ground-truth true.txt --color height -o height.png
+expect 0 pcgpu view "$T/street.bin" found.txt --ground-truth true.txt -o error.html
+expect 1 pcgpu view found.txt --ground-truth picks.bin -o bad.png
+expect 2 pcgpu view found.txt --calibration true.txt -o bad.png
+stderr_has 'calibration needs --ground-truth'
+expect 2 pcgpu view picks.bin --ground-truth true.txt -o bad.png
+stderr_has 'ground-truth is for trajectories'
+expect 2 pcgpu sample -m 500 "$T/street.bin" --picture bad.png
+absent bad.png
 
 # Nothing to show, and values that float32 squares do not hold.
 : > empty.bin

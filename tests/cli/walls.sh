@@ -38,16 +38,16 @@ cmd/job lib lib/core cmd/cli
 cmd/config cmd/cli cmd/job
 cmd/poses lib/core cmd/cli cmd/job
 cmd/sweeps lib/core cmd/cli cmd/job cmd/poses
-cmd/sample cmd/job cmd/sweeps cmd/view
-cmd/voxelize lib/core cmd/job cmd/sweeps cmd/view
-cmd/register lib/core cmd/job cmd/poses cmd/view
+cmd/sample cmd/job cmd/sweeps
+cmd/voxelize lib/core cmd/job cmd/sweeps
+cmd/register lib/core cmd/job cmd/poses
 cmd/evaluate lib/core lib/view cmd/job cmd/poses
 cmd/convert lib/core cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
 cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses
-cmd/fuse cmd/cli cmd/job cmd/poses cmd/view
-cmd/view lib/view cmd/cli cmd/job cmd/poses
-cmd/odometry lib/core cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate cmd/view
+cmd/fuse cmd/cli cmd/job cmd/poses
+cmd/view lib/view cmd/cli cmd/evaluate cmd/job cmd/poses
+cmd/odometry lib/core cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
 '
 sources=$(find lib cmd cuda -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 bad=$(for side in '^cmd/' '^(lib|cuda)/'; do echo "$sources" | grep -E "$side" | sed 's|.*/||' | grep 'h$' | sort | uniq -d; done)

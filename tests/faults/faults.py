@@ -40,7 +40,7 @@ voxelize --config c.yaml a.bin -o out.npz
 voxelize --voxel-size 5 --features nearest --memory 1M s.bin -o out.ply --json out.json --coords out.npy
 register --method point a.bin b.bin --transform out.txt --json out.json
 register --method point --pairs pairs.txt --transform out.txt --json out.json
-odometry --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json --picture out.png
+odometry --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
 fuse --camera 4,4,2,2,depth_scale=1000 --poses pose.txt d.pgm -o out.ply
 convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply --json out.json
 convert --merge --transform T.txt a.bin b.bin -o out.pcd --json out.json

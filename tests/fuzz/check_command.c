@@ -36,7 +36,7 @@ static const char *const sets[] = {
     "register --method point b.bin @+.bin --transform out.txt --threads 1",
     "register --pairs @.list --transform out.txt --threads 1",
     "register --camera 12,12,8,6 d.pgm @.pgm --transform out.txt --threads 1",
-    "odometry --reference previous b.bin @+.bin b.bin --trajectory out.txt --picture out.png --threads 1",
+    "odometry --reference previous b.bin @+.bin b.bin --trajectory out.txt --threads 1",
     "odometry --loops b.bin @+.bin @+.bin --trajectory out.txt -o out.ply --memory 1M --threads 1",
     "odometry --map b.bin @+.bin --trajectory out.txt --threads 1",
     "odometry --map @+.bin b.bin --init t.txt --trajectory out.txt --threads 1",

@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-from common import SOURCE, check, finish, passed, read_bin, run, scratch, write_bin
+from common import check, finish, passed, run, scratch, write_bin
 
 BACKGROUND = (0x12, 0x16, 0x1b)
 WIDTH, HEIGHT = 200, 150  # below the size from which a picture has a legend
@@ -127,62 +127,7 @@ def test_plot(folder):
     passed('the error along the path is that of NumPy')
 
 
-def test_map(folder):
-    """odometry --picture against pcgpu view of the same scans moved by the poses."""
-    street = SOURCE / 'testdata'
-    scans = [folder / f'scan{i}.bin' for i in range(4)]
-    for i, scan in enumerate(scans):
-        write_bin(scan, read_bin(street / ('street_moved.bin' if i % 2 else 'street.bin'))[i::4])
-    run('odometry', '--cpu', *scans, '--trajectory', folder / 'path.txt', '--picture', folder / 'map.png')
-    for i, line in enumerate((folder / 'path.txt').read_text().splitlines()):
-        (folder / 'pose.txt').write_text(line)
-        run('convert', '--drop-origin', '--transform', folder / 'pose.txt', scans[i], '-o', folder / f'moved{i}.ply')
-    run('convert', '--merge', *(folder / f'moved{i}.ply' for i in range(4)), '-o', folder / 'map.ply')
-    run('view', '--from', 'top', '--color', 'height', '--size', '1280x960', folder / 'map.ply', folder / 'path.txt', '-o', folder / 'view.png')
-    own, wanted = read_rgb(folder / 'map.png').astype(int), read_rgb(folder / 'view.png').astype(int)
-    other = (abs(own - wanted) > 8).any(2)
-    other[:80, :400] = False  # names and numbers
-    check(other.mean() < 0.01 and (wanted != BACKGROUND).any(2).mean() > 0.05, 'the map and the path', other.mean())
-    passed(f'odometry --picture: {other.sum()} of {other.size} pixels are not those of pcgpu view')
-
-
-def test_surface(folder):
-    """fuse --picture: the same however the world is turned, and as pcgpu view draws the mesh, but for what looks away."""
-    room = SOURCE / 'testdata' / 'room'
-    frames = [room / f'frame-00000{i}.png' for i in range(4)]
-    pictures = []
-    for quarters in range(4):  # the camera looks along x and y after two of them, as pcgpu view does
-        c, s = ((1, 0), (0, 1), (-1, 0), (0, -1))[quarters]
-        turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
-        poses = np.loadtxt(room / 'poses_kitti.txt').reshape(-1, 3, 4)
-        np.savetxt(folder / f'turned{quarters}.txt', (turn @ poses).reshape(-1, 12), '%.17g')
-        run('fuse', '--cpu', '--config', room / 'camera.yaml', '--poses', folder / f'turned{quarters}.txt', *frames, '--voxel-size', '0.03',
-            '--mesh', folder / f'surface{quarters}.ply', '--picture', folder / f'surface{quarters}.png')
-        pictures.append(read_rgb(folder / f'surface{quarters}.png').astype(int))
-    for other in pictures[1:]:  # voxels are elsewhere on the surface
-        check((abs(other - pictures[0]) > 24).any(2).mean() < 0.05, 'the picture of a turned world',
-              (abs(other - pictures[0]) > 24).any(2).mean())
-    run('view', '--up', 'z', '--size', '960x720', folder / 'surface2.ply', folder / 'turned2.txt', '-o', folder / 'front.png')
-    same = (abs(pictures[2] - read_rgb(folder / 'front.png').astype(int)) <= 8).all(2)
-    check(same.mean() > 0.98, 'a surface that looks at the viewer is as pcgpu view draws it', same.mean())
-    # From behind, where other images without a depth look at: little of the surface is left.
-    (folder / 'blank.pgm').write_bytes(b'P5 640 480 65535\n' + bytes(2 * 640 * 480))
-    poses = np.loadtxt(folder / 'turned0.txt')
-    against = np.loadtxt(folder / 'turned2.txt')[0]
-    against[[3, 7, 11]] = poses[0, [3, 7, 11]]
-    np.savetxt(folder / 'against.txt', np.vstack([poses] + 8 * [against]), '%.17g')
-    run('fuse', '--cpu', '--config', room / 'camera.yaml', '--poses', folder / 'against.txt', *frames, *8 * [folder / 'blank.pgm'],
-        '--voxel-size', '0.03', '--picture', folder / 'behind.png')
-    run('view', '--up', 'z', '--size', '960x720', folder / 'surface0.ply', folder / 'turned0.txt', '-o', folder / 'both.png')
-    drawn, all_drawn = ((read_rgb(folder / f'{name}.png') != BACKGROUND).any(2)[80:680, 40:920] for name in ('behind', 'both'))
-    check(0.1 * all_drawn.sum() < drawn.sum() < 0.7 * all_drawn.sum(), 'what looks away is left out', (drawn.sum(), all_drawn.sum()))
-    check((drawn & ~all_drawn).sum() < 0.02 * drawn.sum(), 'no other surface', (drawn & ~all_drawn).sum())
-    passed(f'fuse --picture: from behind {drawn.sum()} of {all_drawn.sum()} pixels')
-
-
 with scratch() as scratch_folder:
-    test_map(scratch_folder)
-    test_surface(scratch_folder)
     test_plot(scratch_folder)
     test_places(scratch_folder)
     test_heights(scratch_folder)
