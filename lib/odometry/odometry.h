@@ -1,6 +1,5 @@
-/* Shared by odometry of scans and of depth images: the sensor's motion, and the state machine of a sequence. odometry.c
- * processes frames, odometry_track.c finds their poses, odometry_lidar.c and odometry_depth.c have the operations of
- * each kind. */
+/* Shared by odometry of scans and of depth images: the sensor's motion, and the state machine of a sequence, which is in
+ * odometry_track.c; odometry_lidar.c and odometry_depth.c have the operations of each kind. */
 #ifndef PC_ODOMETRY_H
 #define PC_ODOMETRY_H
 
@@ -86,17 +85,7 @@ struct pc_track_ops {
 /* Adds a frame to the sequence: see pcgpu_odometry_add. */
 pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odometry_frame *f);
 
-/* Finds the pose of the present frame; it has none when f->registration has not converged. */
-pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, double time, pcgpu_odometry_frame *f,
-                           double T[16]);
-/* Whether `time` is finite and later than all times before. */
-bool pc_track_accepts_time(const pc_track *t, double time);
 /* The pose at `time`; false when no motion is known, and it is the last one. */
 bool pc_track_predict(const pc_track *t, double time, double T[16]);
-/* Records the present frame as found or lost; a lost frame has the pose NaN. */
-void pc_track_found(pc_track *t, const double T[16], double time);
-void pc_track_lost(pc_track *t, double time, double T[16]);
-/* The slot in which the owner keeps a frame at T, replacing what was there; -1 when a kept frame is near T. */
-int pc_track_keep(pc_track *t, const double T[16], double metres, double radians);
 
 #endif

@@ -1,8 +1,9 @@
-/* Odometry: the state machine that scans and depth images share - the motion, and how a frame's pose is found.
+/* Odometry: the state machine that scans and depth images share, from frame to pose.
  *
- * A frame is found from the motion: registered to the reference from the predicted and from the last pose. One that is
- * not is tried against frames that were kept with their poses, a bounded number of them, before it is called lost; a
- * pose that one of these gives is registered to the reference once more. */
+ * A frame is taken and found from the motion: registered to the reference from the predicted and from the last pose. One
+ * that is not is tried against frames that were kept with their poses, a bounded number of them, before it is called
+ * lost; a pose that one of these gives is registered to the reference once more. A frame with a pose becomes the
+ * reference or joins it. */
 #include "odometry.h"
 #include "solve.h"
 
@@ -18,7 +19,7 @@ bool pc_track_predict(const pc_track *t, double time, double T[16]) {
     return t->good > 1 && pc_predict(t->before, t->time_before, t->last, t->time_last, time, T);
 }
 
-void pc_track_found(pc_track *t, const double T[16], double time) {
+static void record_found(pc_track *t, const double T[16], double time) {
     memcpy(t->before, t->last, sizeof t->before);
     t->time_before = t->time_last;
     memcpy(t->last, T, sizeof t->last);
@@ -27,7 +28,7 @@ void pc_track_found(pc_track *t, const double T[16], double time) {
     t->lost = 0;
 }
 
-void pc_track_lost(pc_track *t, double time, double T[16]) {
+static void record_lost(pc_track *t, double time, double T[16]) {
     for (int i = 0; i < 16; i++) {
         T[i] = NAN;
     }
@@ -35,13 +36,10 @@ void pc_track_lost(pc_track *t, double time, double T[16]) {
     t->newest = time;
 }
 
-bool pc_track_accepts_time(const pc_track *t, double time) {
-    return time - time == 0.0 && (t->good + t->lost == 0 || time > t->newest);
-}
-
-int pc_track_keep(pc_track *t, const double T[16], double metres, double radians) {
+/* The slot in which the owner keeps a frame at T, replacing what was there; -1 when a kept frame is near T. */
+static int keep(pc_track *t, const double T[16]) {
     for (int i = 0; i < t->kept; i++) {
-        if (!pc_moved_beyond(t->poses[i], T, metres, radians)) {
+        if (!pc_moved_beyond(t->poses[i], T, t->keyframe_distance, t->keyframe_angle)) {
             return -1;
         }
     }
@@ -149,12 +147,11 @@ static void reject_ambiguous(const pc_track *t, const double predicted[16], cons
  * by one of the finest level that is near it; an ambiguous one that the finest level finds as well, from the prediction
  * and without the coarse levels, is the only one there, and the prediction was wrong: times jitter, scans are missing.
  * (KISS-ICP, Vizzo et al. 2023, limits correspondences by the error of predictions to the same end.) */
-static pcgpu_status stay_near(const pc_track *t, const pc_track_ops *ops, void *owner, pc_attempt *attempt,
-                              pcgpu_odometry_frame *f, double T[16]) {
+static pcgpu_status stay_near(const pc_track *t, pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
     const pcgpu_registration far = f->registration;
     double near[16];
     attempt->near = true;
-    pcgpu_status status = ops->align(owner, attempt, f, near);
+    pcgpu_status status = t->ops->align(t->owner, attempt, f, near);
     attempt->near = false;
     if (is_found(status, f) && is_near(t, attempt->start, near, &f->registration)) {
         memcpy(T, near, sizeof near);
@@ -170,27 +167,26 @@ static pcgpu_status stay_near(const pc_track *t, const pc_track_ops *ops, void *
 }
 
 /* Registers to the reference from the predicted pose, then from the last one, then both with a nearer reference. */
-static pcgpu_status find_by_motion(const pc_track *t, const pc_track_ops *ops, void *owner, double time,
-                                   pcgpu_odometry_frame *f, double T[16]) {
+static pcgpu_status find_by_motion(const pc_track *t, double time, pcgpu_odometry_frame *f, double T[16]) {
     pc_attempt attempt = {.kept = -1, .score = 1.0};
     double predicted[16];
     const bool moving = pc_track_predict(t, time, predicted);
     do {
         memcpy(attempt.start, predicted, sizeof predicted);
-        pcgpu_status status = ops->align(owner, &attempt, f, T);
+        pcgpu_status status = t->ops->align(t->owner, &attempt, f, T);
         if (status == PCGPU_OK && moving && t->near > 0.0 &&
             (!f->registration.converged || is_ambiguous(t, predicted, T, &f->registration))) {
-            status = stay_near(t, ops, owner, &attempt, f, T);
+            status = stay_near(t, &attempt, f, T);
         }
         if (status == PCGPU_OK && !f->registration.converged && moving) {
             memcpy(attempt.start, t->last, sizeof attempt.start);
-            status = ops->align(owner, &attempt, f, T);
+            status = t->ops->align(t->owner, &attempt, f, T);
             reject_ambiguous(t, predicted, T, &f->registration);
         }
         if (status != PCGPU_OK || f->registration.converged) {
             return status;
         }
-    } while (ops->nearer(owner));
+    } while (t->ops->nearer(t->owner));
     return PCGPU_OK;
 }
 
@@ -212,8 +208,7 @@ static double disagreement(const pcgpu_registration *r) {
 
 /* Before any motion is known, a bare road says hardly how far a car has come. Tries the finest level from places along
  * the direction that is constrained least, and takes the best. */
-static pcgpu_status find_first_motion(const pc_track *t, const pc_track_ops *ops, void *owner, pcgpu_odometry_frame *f,
-                                      double T[16]) {
+static pcgpu_status find_first_motion(const pc_track *t, pcgpu_odometry_frame *f, double T[16]) {
     pc_attempt attempt = {.kept = -1, .score = 1.0, .near = true};
     pcgpu_registration best = f->registration;
     pcgpu_status status = PCGPU_OK;
@@ -224,7 +219,7 @@ static pcgpu_status find_first_motion(const pc_track *t, const pc_track_ops *ops
         for (int k = 0; k < 3; k++) {
             attempt.start[4 * k + 3] += 2.0 * t->near * i * direction[k];
         }
-        status = ops->align(owner, &attempt, f, found);
+        status = t->ops->align(t->owner, &attempt, f, found);
         if (status == PCGPU_OK && disagreement(&f->registration) < disagreement(&best)) {
             best = f->registration;
             memcpy(T, found, sizeof found);
@@ -243,11 +238,10 @@ static pcgpu_status find_first_motion(const pc_track *t, const pc_track_ops *ops
 }
 
 /* What a kept frame gives; with a pose that the reference agrees with, that. */
-static pcgpu_status find_by_kept(const pc_track *t, const pc_track_ops *ops, void *owner, int slot,
-                                 pcgpu_odometry_frame *f, double T[16]) {
+static pcgpu_status find_by_kept(const pc_track *t, int slot, pcgpu_odometry_frame *f, double T[16]) {
     pc_attempt attempt = {.kept = slot, .score = ANYWHERE_SCORE};
     memcpy(attempt.start, t->poses[slot], sizeof attempt.start);
-    pcgpu_status status = ops->align(owner, &attempt, f, T);
+    pcgpu_status status = t->ops->align(t->owner, &attempt, f, T);
     if (!is_found(status, f)) {
         return status;
     }
@@ -255,7 +249,7 @@ static pcgpu_status find_by_kept(const pc_track *t, const pc_track_ops *ops, voi
     double refined[16];
     attempt = (pc_attempt){.kept = -1, .score = 1.0};
     memcpy(attempt.start, T, sizeof attempt.start);
-    status = ops->align(owner, &attempt, f, refined);
+    status = t->ops->align(t->owner, &attempt, f, refined);
     if (is_found(status, f)) {
         memcpy(T, refined, sizeof refined);
     } else {
@@ -264,15 +258,15 @@ static pcgpu_status find_by_kept(const pc_track *t, const pc_track_ops *ops, voi
     return status;
 }
 
-pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, double time, pcgpu_odometry_frame *f,
-                           double T[16]) {
-    if (ops->known && ops->anywhere && t->good == 0) {
-        return ops->search(owner, f, T);
+/* Finds the pose of the present frame; it has none when f->registration has not converged. */
+static pcgpu_status find(const pc_track *t, double time, pcgpu_odometry_frame *f, double T[16]) {
+    if (t->ops->known && t->ops->anywhere && t->good == 0) {
+        return t->ops->search(t->owner, f, T);
     }
-    pcgpu_status status = find_by_motion(t, ops, owner, time, f, T);
-    if (status == PCGPU_OK && !ops->known && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
+    pcgpu_status status = find_by_motion(t, time, f, T);
+    if (status == PCGPU_OK && !t->ops->known && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
         f->registration.eigenvalues[0] < PC_WELL_CONSTRAINED) {
-        status = find_first_motion(t, ops, owner, f, T);
+        status = find_first_motion(t, f, T);
     }
     if (status != PCGPU_OK || f->registration.converged ||
         f->registration.source_points < PC_REGISTER_MIN_POINTS) { /* which no reference can help */
@@ -281,18 +275,94 @@ pcgpu_status pc_track_find(pc_track *t, const pc_track_ops *ops, void *owner, do
     const pcgpu_registration by_motion = f->registration;
     double predicted[16];
     const bool moving = pc_track_predict(t, time, predicted);
-    const int count = ops->tries < t->kept ? ops->tries : t->kept;
+    const int count = t->ops->tries < t->kept ? t->ops->tries : t->kept;
     for (int i = 0; i < count && status == PCGPU_OK && !f->registration.converged; i++) {
-        status = find_by_kept(t, ops, owner, slot_to_try(t, ops->tries, i), f, T);
+        status = find_by_kept(t, slot_to_try(t, t->ops->tries, i), f, T);
         if (moving) {
             reject_ambiguous(t, predicted, T, &f->registration);
         }
     }
-    if (status == PCGPU_OK && ops->known && !f->registration.converged) {
-        status = ops->search(owner, f, T);
+    if (status == PCGPU_OK && t->ops->known && !f->registration.converged) {
+        status = t->ops->search(t->owner, f, T);
     }
     if (status == PCGPU_OK && !f->registration.converged) {
         f->registration = by_motion;
+    }
+    return status;
+}
+
+/* ---- a frame ----------------------------------------------------------------------------------------------------- */
+
+/* Makes the present frame. */
+static pcgpu_status take(pc_track *t, const void *data, double time, pcgpu_run *run) {
+    if (time - time != 0.0 || (t->good + t->lost > 0 && time <= t->newest)) {
+        return pc_fail(t->context, PCGPU_ERROR_ARGUMENT, "%s at %.17g s after one at %.17g s; times must rise",
+                       t->ops->frame, time, t->newest);
+    }
+    return t->ops->take(t->owner, data, time, run);
+}
+
+/* Accepts the present frame at a pose. */
+static pcgpu_status accept(pc_track *t, const double T_world_frame[16], double time, bool joins) {
+    double T[16];
+    pcgpu_status status = t->ops->accept(t->owner, T_world_frame, joins, T);
+    if (status != PCGPU_OK) {
+        return status;
+    }
+    const int slot = keep(t, T);
+    if (slot >= 0) {
+        t->ops->keep(t->owner, slot);
+    }
+    record_found(t, T, time);
+    return PCGPU_OK;
+}
+
+/* The first frame with enough points is where the world begins. */
+static pcgpu_status add_first(pc_track *t, double time, pcgpu_odometry_frame *f) {
+    const int64_t points = t->ops->count(t->owner, &f->registration.run);
+    if (points < PC_REGISTER_MIN_POINTS) {
+        snprintf(f->registration.reason, sizeof f->registration.reason, "it has %lld %s; at least %d are needed",
+                 (long long)points, t->ops->points, PC_REGISTER_MIN_POINTS);
+        return PCGPU_OK;
+    }
+    memcpy(f->T_world_frame, t->init, sizeof f->T_world_frame);
+    f->keyframe = true;
+    pcgpu_status status = accept(t, f->T_world_frame, time, true);
+    f->good = status == PCGPU_OK;
+    return status;
+}
+
+static pcgpu_status add_next(pc_track *t, double time, pcgpu_odometry_frame *f) {
+    double T[16];
+    pcgpu_status status = find(t, time, f, T);
+    if (status != PCGPU_OK || !f->registration.converged) {
+        return status;
+    }
+    const bool relocalized = t->lost > 0;
+    const double begin = pc_now();
+    t->ops->to_caller(t->owner, T, f->T_world_frame);
+    f->keyframe = t->ops->joins(t->owner, f->T_world_frame, f->registration.fitness);
+    status = accept(t, f->T_world_frame, time, f->keyframe);
+    pc_stage(&f->registration.run, "reference", begin);
+    f->good = status == PCGPU_OK;
+    f->relocalized = f->good && relocalized;
+    return status;
+}
+
+pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odometry_frame *f) {
+    *f = (pcgpu_odometry_frame){0};
+    pc_clear_error(t->context);
+    pcgpu_status status = take(t, data, time, &f->registration.run);
+    if (status == PCGPU_OK) {
+        status = t->good > 0 || t->ops->known ? add_next(t, time, f) : add_first(t, time, f);
+    }
+    t->ops->end(t->owner, status);
+    if (status != PCGPU_OK) {
+        *f = (pcgpu_odometry_frame){0};
+        return status;
+    }
+    if (!f->good) {
+        record_lost(t, time, f->T_world_frame);
     }
     return status;
 }
