@@ -31,13 +31,8 @@ pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);
 }
 
-static bool writes_model(const session *s) {
+bool odometry_writes_model(const session *s) {
     return odometry_has_model(s) && (s->options->output || s->options->mesh);
-}
-
-int odometry_begin_model(session *s, job *j, bool *wanted) {
-    *wanted = odometry_has_map(s) || writes_model(s);
-    return *wanted ? job_begin_all(j, s) : EXIT_DONE;
 }
 
 static int64_t frames_of(pcgpu_depth_odometry *odometry) {
@@ -78,7 +73,7 @@ static int write_corrected(session *s, job *j, const double *poses) {
 int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map, const double *corrected,
                        int code) {
     job_resume(j);
-    const bool model = odometry && writes_model(s);
+    const bool model = odometry && odometry_writes_model(s);
     if (code == EXIT_NOT_CONVERGED && (map ? map->scans == 0 : model && frames_of(odometry) == 0)) {
         report_error(output_shown(s->options->output ? s->options->output : s->options->mesh),
                      "no %s, and nothing is written",

@@ -293,7 +293,7 @@ static int run_odometry(odometry_state *run) {
     return code;
 }
 
-/* Writes the map or model, then the trajectory: all of them, or none. */
+/* Writes the map or model, then, unless that fails, the trajectory. */
 static int end_run(odometry_state *run, job *model, int code) {
     const int scans = code;
     if (model && !run->stopped && run->failed > 0) {
@@ -318,8 +318,8 @@ int odometry_run(session *s) {
     odometry_state run = {.session = s, .name = output_shown(s->options->trajectory), .stopped = true};
     static odometry_map map; /* both once per run, and too large for a small stack */
     static job model;
-    bool has_model;
-    int code = odometry_begin_model(s, &model, &has_model);
+    const bool has_model = odometry_has_map(s) || odometry_writes_model(s);
+    int code = has_model ? job_begin_all(&model, s) : EXIT_DONE;
     if (code == EXIT_DONE && odometry_has_map(s)) {
         run.map = &map;
         code = odometry_map_open(s, &map);

@@ -14,12 +14,12 @@ int odometry_run(session *session); /* the command */
 /* Whether all inputs are depth images, registered by projective association; and whether the reference is a volume. */
 bool odometry_is_depth(const session *session);
 bool odometry_has_model(const session *session);
+/* Whether the model is an output. */
+bool odometry_writes_model(const session *session);
 /* Opens the odometry of depth images. init: the pose of the first image. */
 pcgpu_status odometry_open_images(session *session, const double init[16], pcgpu_depth_odometry **odometry);
-/* Opens the outputs of the whole run, the model or the map of scans; *wanted: there are some. Returns an exit code. */
-int odometry_begin_model(session *session, job *j, bool *wanted);
-/* Writes these outputs. corrected: the poses when loops have moved them, or NULL. `code` is the exit code of the scans.
- * Returns an exit code. */
+/* Writes the outputs of the job of the whole run: the model, or the map of scans. corrected: the poses when loops have
+ * moved them, or NULL. `code` is the exit code of the scans. Returns an exit code. */
 struct odometry_map;
 int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, struct odometry_map *map,
                        const double *corrected, int code);
