@@ -1,11 +1,10 @@
 /* bench_register_cuda RUNS [PAIRS [SOURCE TARGET]...]: registration by cells on CUDA, in memory and warm.
  *
  * Without files it takes four pairs of $PCGPU_DATA, KITTI's. For each pair: pcgpu_register from clouds in host memory
- * to the result, and how that time divides; the same on the CPU; what an iteration takes. Then one pair in every form,
+ * to the result, and how that time divides; the same on the CPU; what an iteration takes. Then one pair,
  * from usable points in pinned memory, and PAIRS (default 64) of them at once. Prints least and median milliseconds of
  * RUNS calls after three that warm up. Every result is compared with the CPU's: exit code 1 when one differs, 77
  * without a device. */
-#include "ndt_cuda.h"
 #include "ndt.h"
 
 #include <stdlib.h>
@@ -89,7 +88,7 @@ static void bench_pair(const char *name, const pcgpu_cloud *source, const pcgpu_
     printf(" ms; %s\n", r.reason);
 }
 
-/* ---- forms, and many pairs --------------------------------------------------------------------------------------- */
+/* ---- many pairs ------------------------------------------------------------------------------------------------ */
 
 /* A job whose points are in memory that CUDA copies fast, and its path as the CPU has it. */
 typedef struct prepared {
@@ -127,30 +126,25 @@ static prepared prepare(const pcgpu_cloud *source, const pcgpu_cloud *target, fl
     s->y = s->x + s->n;
     s->z = s->y + s->n;
     pc_ndt_job job = p.job;
-    const pc_cuda_ndt_form one_block = {.blocks = 1};
-    if (pc_cuda_ndt_as(cuda, &job, 1, &one_block) != PCGPU_OK) {
+    if (pc_backend_cuda()->ndt->register_jobs(cuda, &job, 1, (pc_host_work){0}) != PCGPU_OK) {
         die(pcgpu_last_error(cuda));
     }
     p.pose = job.optimizer.base.pose; /* bench_pair has compared it with the CPU's */
     return p;
 }
 
-static void bench_form(const prepared *pairs, int kinds, int count, const pc_cuda_ndt_form *form, int runs) {
+static void bench_together(const prepared *pairs, int kinds, int count, int runs) {
     static double ms[MOST_RUNS];
     static pc_ndt_job jobs[MOST_PAIRS];
     char name[64];
-    snprintf(name, sizeof name, "%d at once, groups of %d blocks", count, form->blocks);
+    snprintf(name, sizeof name, "%d at once", count);
     for (int i = -WARM; i < runs; i++) {
         for (int k = 0; k < count; k++) {
             jobs[k] = pairs[k % kinds].job;
         }
         double begin = pc_now();
-        pcgpu_status status = pc_cuda_ndt_as(cuda, jobs, count, form);
+        pcgpu_status status = pc_backend_cuda()->ndt->register_jobs(cuda, jobs, count, (pc_host_work){0});
         ms[i < 0 ? 0 : i] = 1e3 * (pc_now() - begin);
-        if (status == PCGPU_ERROR_UNAVAILABLE) {
-            printf("%-44s not on this device\n", name);
-            return;
-        }
         if (status != PCGPU_OK) {
             die(pcgpu_last_error(cuda));
         }
@@ -164,9 +158,7 @@ static void bench_form(const prepared *pairs, int kinds, int count, const pc_cud
 
 int main(int argc, char **argv) {
     static const char *const scans[] = {"000001", "000000", "000003", "000002", "000015", "000014", "000095", "000094"};
-    static const pc_cuda_ndt_form forms[] = {{0, 0.0},  {132, 0.0}, {96, 0.0}, {64, 0.0},
-                                             {32, 0.0}, {16, 0.0},  {8, 0.0}};
-    enum { FORMS = sizeof forms / sizeof forms[0], FILES = sizeof scans / sizeof scans[0], MOST_FILES = 64 };
+    enum { FILES = sizeof scans / sizeof scans[0], MOST_FILES = 64 };
     static char paths[MOST_FILES][1024];
     static pcgpu_cloud clouds[MOST_FILES];
     static prepared pairs[MOST_FILES / 2];
@@ -214,12 +206,8 @@ int main(int argc, char **argv) {
     for (int i = 0; i < files; i += 2) {
         pairs[i / 2] = prepare(&clouds[i], &clouds[i + 1], &next);
     }
-    for (int f = 0; f < FORMS; f++) {
-        bench_form(pairs, files / 2, 1, &forms[f], runs);
-    }
-    for (int f = 0; f < FORMS; f++) {
-        bench_form(pairs, files / 2, many, &forms[f], runs < 20 ? runs : 20);
-    }
+    bench_together(pairs, files / 2, 1, runs);
+    bench_together(pairs, files / 2, many, runs < 20 ? runs : 20);
     for (int i = 0; i < files; i++) {
         pcgpu_cloud_free(&clouds[i]);
     }

@@ -333,12 +333,13 @@ static void sums_of(pcgpu_context *context, const float *xyz, double x, double s
                                   .points = {POINTS, POINTS, POINTS},
                                   .every = {1, 1, 1}};
     const pc_ndt_target t = target_of(xyz, POINTS, x);
-    pc_backend_cpu.ndt->source(context, &source);
+    pc_ndt_state *cells = pc_ndt_state_of(context);
+    pc_ndt_take_source(context, cells, &source);
     for (int l = 0; l < LEVELS; l++) {
         const pc_ndt_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
         const pc_ndt_step step = {.unit = (float)t.unit, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
-        pc_backend_cpu.ndt->pass(context, &pass);
-        pc_backend_cpu.ndt->sum(context, &step, sums[l]);
+        pc_ndt_add_pass(context, cells, &pass);
+        pc_ndt_sum(context, cells, &step, sums[l]);
     }
 }
 
@@ -370,7 +371,7 @@ static void check_model(void) {
         pcgpu_context *context = open_cpu(threads, 0);
         pc_ndt_measure measures[4];
         const pc_ndt_target t = target_of(xyz, POINTS, 0.0);
-        pc_backend_cpu.ndt->target(context, &t, &measures[0]);
+        pc_ndt_make_target(context, pc_ndt_state_of(context), &t, &measures[0]);
         sums_of(context, xyz, 0.0, wanted);
         expect(wanted[0][PC_NDT_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
 

@@ -1,14 +1,11 @@
 /* Registration by cells from points to the result, on every back end: pairs cpu|cuda [SEED] [quick|tiny].
  *
- * First the paths of pairs, made here, against the CPU's step by step: on CUDA in every form, one by one and all at
- * once. Then pcgpu_register and pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that
+ * First the paths of pairs, made here, against those of one thread: one by one and all at once. Then pcgpu_register and pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that
  * they report, byte for byte.
  * `tiny`, for tools that are slow: one pair on CUDA.
  * Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_ops.h"
 #include "simd.h"
-#include "ndt_cuda.h"
-#include "ndt_optimizer.h"
 #include "icp_test.h"
 
 #include <stdlib.h>
@@ -120,31 +117,6 @@ static pc_ndt_job make_job(const pair *p, float *memory[2]) {
     return job;
 }
 
-/* Step by step on a back end. */
-static bool follow(const pc_backend *backend, pcgpu_context *context, pc_ndt_job *job) {
-    double sums[PC_NDT_MOST_SUMS][PC_NDT_SUMS];
-    pc_ndt_optimizer *optimizer = &job->optimizer;
-    bool good = backend->ndt->target(context, &job->target, &optimizer->target) == PCGPU_OK &&
-                backend->ndt->source(context, &job->source) == PCGPU_OK;
-    pc_ndt_optimizer_begin(optimizer);
-    while (good && optimizer->end == PC_NDT_UNDER_WAY) {
-        const pc_ndt_command *c = &optimizer->command;
-        good = !c->passes || backend->ndt->pass(context, &c->pass) == PCGPU_OK;
-        for (int i = 0; i < c->sums && good; i++) {
-            good = backend->ndt->sum(context, &c->step[i], sums[i]) == PCGPU_OK;
-        }
-        pc_ndt_optimizer_next(optimizer, sums);
-    }
-    return good;
-}
-
-static bool same_optimizer(const pc_ndt_optimizer *a, const pc_ndt_optimizer *b) {
-    return memcmp(&a->target, &b->target, sizeof a->target) == 0 && a->end == b->end &&
-           memcmp(&a->base.pose, &b->base.pose, sizeof a->base.pose) == 0 && a->base.converged == b->base.converged &&
-           memcmp(a->base.iterations, b->base.iterations, sizeof a->base.iterations) == 0 &&
-           a->phase.level == b->phase.level && memcmp(a->final_sums, b->final_sums, sizeof a->final_sums) == 0;
-}
-
 enum { PAIRS = 12, QUICK_PAIRS = 4, FEW_ITERATIONS = 5 };
 
 static const pair pairs[PAIRS] = {
@@ -162,59 +134,33 @@ static const pair pairs[PAIRS] = {
     {"line", fill_line, 3000, 3000, 0.3, 3, 20, 0.2, 300},
 };
 
-static void check_paths(bool cuda, int count) {
-    static const pc_cuda_ndt_form forms[] = {
-        {0, 0.0}, {1, 0.0}, {2, 0.0}, {3, 2.0}, {5, 1e6}, {132, 0.0},
-    };
+static bool run_jobs(const pc_backend *backend, pcgpu_context *context, pc_ndt_job *job, int count) {
+    return backend->ndt->register_jobs(context, job, count, (pc_host_work){0}) == PCGPU_OK;
+}
+
+/* One by one, and all at once. */
+static void check_paths(const pc_backend *backend, int first, int end) {
     pc_ndt_job jobs[PAIRS], expected[PAIRS], given[PAIRS];
     float *memory[PAIRS][2];
-    for (int i = 0; i < count; i++) {
+    for (int i = first; i < end; i++) {
         jobs[i] = expected[i] = make_job(&pairs[i], memory[i]);
-        expect(follow(&pc_backend_cpu, cpu, &expected[i]), pairs[i].name, "cpu", "path", 0);
+        expect(run_jobs(&pc_backend_cpu, cpu, &expected[i], 1), pairs[i].name, "cpu", "path", 0);
     }
-    for (int i = 0; i < count; i++) {
-        for (int k = 0; k < others; k++) {
-            pc_ndt_job job = jobs[i];
-            bool good = follow(cuda ? &pc_backend_cuda : &pc_backend_cpu, other[k], &job);
-            expect(good && same_optimizer(&job.optimizer, &expected[i].optimizer), pairs[i].name, label[k], "steps", 0);
-        }
-        for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {
-            pc_ndt_job job = jobs[i];
-            pcgpu_status status = pc_cuda_ndt_as(other[0], &job, 1, &forms[f]);
-            expect(status == PCGPU_ERROR_UNAVAILABLE
-                       ? forms[f].blocks > 3
-                       : status == PCGPU_OK && same_optimizer(&job.optimizer, &expected[i].optimizer),
-                   pairs[i].name, label[0], "form", (int64_t)f);
-        }
-    }
-    for (size_t f = 0; f < sizeof forms / sizeof forms[0] && cuda; f++) {
+    for (int k = 0; k < others; k++) {
         memcpy(given, jobs, sizeof given);
-        pcgpu_status status = pc_cuda_ndt_as(other[0], given, count, &forms[f]);
-        expect(status == PCGPU_OK || (status == PCGPU_ERROR_UNAVAILABLE && forms[f].blocks > 3), "all pairs", label[0],
-               "form", (int64_t)f);
-        for (int i = 0; i < count && status == PCGPU_OK; i++) {
-            expect(same_optimizer(&given[i].optimizer, &expected[i].optimizer), pairs[i].name, label[0],
-                   "form of all pairs", (int64_t)f);
+        expect(run_jobs(backend, other[k], given + first, end - first), "all pairs", label[k], "path", 0);
+        for (int i = first; i < end; i++) {
+            pc_ndt_job job = jobs[i];
+            expect(same_optimizer(&given[i].optimizer, &expected[i].optimizer), pairs[i].name, label[k],
+                   "one of all pairs", i);
+            expect(run_jobs(backend, other[k], &job, 1) && same_optimizer(&job.optimizer, &expected[i].optimizer),
+                   pairs[i].name, label[k], "alone", i);
         }
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = first; i < end; i++) {
         free(memory[i][0]);
         free(memory[i][1]);
     }
-}
-
-/* A pair of few points and iterations. */
-static void check_tiny(void) {
-    static const pc_cuda_ndt_form form = {.blocks = 3};
-    const pair *p = &pairs[FEW_ITERATIONS];
-    float *memory[2];
-    pc_ndt_job job = make_job(p, memory), expected = job;
-    expect(follow(&pc_backend_cpu, cpu, &expected), p->name, "cpu", "path", 0);
-    pc_ndt_job given = job;
-    pcgpu_status status = pc_cuda_ndt_as(other[0], &given, 1, &form);
-    expect(status == PCGPU_OK && same_optimizer(&given.optimizer, &expected.optimizer), p->name, label[0], "form", 0);
-    free(memory[0]);
-    free(memory[1]);
 }
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
@@ -390,10 +336,11 @@ int main(int argc, char **argv) {
         other[k] = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, teams[k]);
         snprintf(label[k], sizeof label[k], "%s, %d threads", cuda ? "cuda" : "cpu", teams[k]);
     }
+    const pc_backend *backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
     if (tiny) {
-        check_tiny();
+        check_paths(backend, FEW_ITERATIONS, FEW_ITERATIONS + 1);
     } else {
-        check_paths(cuda, quick ? QUICK_PAIRS : PAIRS);
+        check_paths(backend, 0, quick ? QUICK_PAIRS : PAIRS);
         check_clouds(quick ? 2 : 2 * CLOUDS);
         check_together(quick ? 2 : 2 * CLOUDS, 5);
         check_in_turns(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU);

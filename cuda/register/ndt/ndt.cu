@@ -21,9 +21,6 @@ __device__ static void begin_task(const pc_ndt_task *task, pc_ndt_shared *shared
     if (threadIdx.x == 0) {
         shared->tag = task->persistent->tag + 1;
         shared->held_set = -1;
-        shared->grids[0] = task->persistent->last[0];
-        shared->grids[1] = task->persistent->last[1];
-        shared->grid_count = task->persistent->last_count;
     }
     if (!(task->work & PC_NDT_MEASURED)) {
         pc_ndt_measure_of(task, shared->making.squares, &shared->optimizer.target);
@@ -33,13 +30,9 @@ __device__ static void begin_task(const pc_ndt_task *task, pc_ndt_shared *shared
 
 __device__ static void end_task(const pc_ndt_task *task, const pc_ndt_shared *shared) {
     copy_words(&task->result->optimizer, &shared->optimizer, sizeof shared->optimizer);
-    copy_words(task->result->added, shared->sums[0], sizeof task->result->added);
     copy_words(task->persistent->count, shared->count, sizeof shared->count);
     if (threadIdx.x == 0) {
         task->result->overflow = 0;
-        task->persistent->last[0] = shared->grids[0];
-        task->persistent->last[1] = shared->grids[1];
-        task->persistent->last_count = shared->grid_count;
         task->persistent->tag = shared->tag - 1;
     }
 }
@@ -61,17 +54,8 @@ __device__ static void run_task(pc_ndt_group *g, const pc_ndt_task *task, pc_ndt
         return;
     }
     begin_task(task, shared);
-    const pc_ndt_command *command = &shared->optimizer.command;
     if (work & PC_NDT_FOLLOW) {
         pc_ndt_follow(g, task, shared);
-    }
-    if (work & PC_NDT_PASS) {
-        pc_ndt_add_source(g, task, &command->pass, shared);
-        pc_ndt_barrier(g);
-    }
-    if (work & PC_NDT_SUM) {
-        pc_ndt_sum_chunks(g, task, command->step, 1, shared);
-        pc_ndt_collect(task, 1, shared);
     }
     pc_ndt_barrier(g); /* all blocks have read what is overwritten now */
     if (g->rank == 0) {

@@ -50,29 +50,25 @@ typedef struct pc_ndt_count {
     int now; /* source[now] is that of the last pass */
 } pc_ndt_count;
 
-/* Stages of a task. The target is built while the source is still being copied; tests run one stage per launch. */
+/* Stages of a task. The target may be built by a launch of its own, while the source is still being copied. */
 enum {
     PC_NDT_MAKE = 1,
     PC_NDT_PART = 2,
-    PC_NDT_PASS = 4,
-    PC_NDT_SUM = 8,
-    PC_NDT_FOLLOW = 16,
-    PC_NDT_MEASURED = 32, /* the optimizer's target is given, not computed from `persistent` and `gyration_sums` */
+    PC_NDT_FOLLOW = 4,
+    PC_NDT_MEASURED = 8, /* the optimizer's target is given, not computed from `persistent` and `gyration_sums` */
 };
 
 /* State that persists on the device between launches; all zero before the first. */
 typedef struct pc_ndt_persistent {
     unsigned long long total[4]; /* of the target's points: how many, sums of x, y and z */
     pc_ndt_count count[PC_NDT_GRIDS];
-    uint32_t overflow;       /* the cells exceed the capacity */
-    int last[2], last_count; /* grids of the last pass */
-    uint32_t tag;            /* of the last messages */
+    uint32_t overflow; /* the cells exceed the capacity */
+    uint32_t tag;      /* of the last messages */
 } pc_ndt_persistent;
 
 /* Result of a task, in host memory. */
 typedef struct pc_ndt_result {
     uint32_t overflow;
-    double added[PC_NDT_SUMS]; /* by PC_NDT_SUM */
     pc_ndt_optimizer optimizer;
 } pc_ndt_result;
 
@@ -246,11 +242,6 @@ __device__ static inline unsigned long long pc_ndt_key_at(const int32_t u[3], in
 }
 
 extern "C" {
-pcgpu_status pc_cuda_ndt_target(pcgpu_context *context, const struct pc_ndt_target *target,
-                                struct pc_ndt_measure *measure);
-pcgpu_status pc_cuda_ndt_source(pcgpu_context *context, const struct pc_ndt_source *source);
-pcgpu_status pc_cuda_ndt_pass(pcgpu_context *context, const struct pc_ndt_pass *pass);
-pcgpu_status pc_cuda_ndt_sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums);
 pcgpu_status pc_cuda_ndt_memory(pcgpu_context *context, int which, size_t bytes, void **memory);
 pcgpu_status pc_cuda_ndt_begin(pcgpu_context *context, const struct pc_ndt_target *target);
 pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count, pc_host_work beside);

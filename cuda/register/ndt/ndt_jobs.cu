@@ -22,7 +22,7 @@ typedef struct ndt_state {
     int resident;       /* blocks that run at the same time, 0 = not known yet */
     const float *begun; /* the target that is being made, or NULL */
     char *device;       /* of the tasks: see header_of */
-    pc_ndt_task task;   /* a registration that is done step by step, as it is on the device */
+    pc_ndt_task task;   /* with the target that is being made, as it is on the device */
 } ndt_state;
 
 static pcgpu_status start_state(pcgpu_context *context, ndt_state *s) {
@@ -113,18 +113,13 @@ typedef struct shape {
     int blocks, groups;
 } shape;
 
-/* For pairs of this size: a block to so many points, as many as there are multiprocessors for each, or what is asked
- * for. */
-static pcgpu_status choose_shape(pcgpu_context *context, ndt_state *s, int64_t points, int count,
-                                 const pc_cuda_ndt_form *form, shape *out) {
+/* For pairs of this size: a block to so many points, as many as there are multiprocessors for each. */
+static pcgpu_status choose_shape(pcgpu_context *context, ndt_state *s, int64_t points, int count, shape *out) {
     *out = shape{1, 1};
     if (!s->resident) {
         PC_TRY(pc_ndt_resident(context, &s->resident));
     }
-    if (form->blocks > s->resident || form->blocks > PC_NDT_MAX_BLOCKS) {
-        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "the device cannot run %d blocks together", form->blocks);
-    }
-    out->blocks = form->blocks ? form->blocks : blocks_for(points, s->resident, count);
+    out->blocks = blocks_for(points, s->resident, count);
     out->groups = s->resident / out->blocks;
     out->groups = out->groups < count ? out->groups : count;
     return PCGPU_OK;
@@ -161,10 +156,9 @@ static pcgpu_status wait_for_copies(pcgpu_context *context, ndt_state *s) {
 
 /* Launches the task of the state; `stream` copies its parameters. */
 static pcgpu_status start_task(pcgpu_context *context, ndt_state *s, cudaStream_t stream, int64_t points, int step) {
-    const pc_cuda_ndt_form form = {};
     shape shape;
     header h;
-    PC_TRY(choose_shape(context, s, points, 1, &form, &shape));
+    PC_TRY(choose_shape(context, s, points, 1, &shape));
     PC_TRY(send_header(context, s, stream, &s->task, 1, step, &h));
     if (stream == s->copies) {
         PC_TRY(wait_for_copies(context, s));
@@ -174,30 +168,29 @@ static pcgpu_status start_task(pcgpu_context *context, ndt_state *s, cudaStream_
 
 /* ---- several pairs ----------------------------------------------------------------------------------------------- */
 
-/* Memory for tasks, with a capacity for one cell per `points_per_cell` target points. */
+/* Memory for tasks, with a capacity for one cell per s->points_per_cell target points. */
 static pcgpu_status take_tasks(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
-                               int count, uint32_t work, double points_per_cell) {
+                               int count, uint32_t work) {
     carving size = {NULL, header_bytes(count)}, c = {NULL, header_bytes(count)};
     for (int i = 0; i < count; i++) {
-        PC_TRY(lay_out(context, &size, &jobs[i], work, points_per_cell, &tasks[i]));
+        PC_TRY(lay_out(context, &size, &jobs[i], work, s->points_per_cell, &tasks[i]));
     }
     PC_TRY(pc_arena_reset(context, &s->arena));
     PC_TRY(pc_arena_take(context, &s->arena, size.used, (void **)&c.base));
     s->device = c.base;
     for (int i = 0; i < count; i++) {
-        PC_TRY(lay_out(context, &c, &jobs[i], work, points_per_cell, &tasks[i]));
+        PC_TRY(lay_out(context, &c, &jobs[i], work, s->points_per_cell, &tasks[i]));
     }
     return PCGPU_OK;
 }
 
 /* As many pairs at a time as there are groups: while they are at work, the points of the next ones are copied. */
 static pcgpu_status run_jobs(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
-                             int count, uint32_t work, double points_per_cell, const shape *shape,
-                             pc_host_work beside) {
+                             int count, const shape *shape, pc_host_work beside) {
     const int together = shape->groups;
     header h;
     PC_TRY(finish(context, s));
-    PC_TRY(take_tasks(context, s, jobs, tasks, count, work, points_per_cell));
+    PC_TRY(take_tasks(context, s, jobs, tasks, count, PC_NDT_MAKE | PC_NDT_PART | PC_NDT_FOLLOW));
     PC_TRY(send_header(context, s, pc_cuda_of(context)->stream, tasks, count, 0, &h));
     for (int first = 0; first < count; first += together) {
         const int end = first + together < count ? first + together : count;
@@ -221,18 +214,16 @@ static const pc_ndt_result *result_of(const ndt_state *s, int i) {
 
 /* Repeats the work with a larger capacity until all cells fit. */
 static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs,
-                                        pc_ndt_task *tasks, int count, uint32_t work, const pc_cuda_ndt_form *form,
-                                        pc_host_work beside) {
+                                        pc_ndt_task *tasks, int count, pc_host_work beside) {
     shape shape;
     int64_t points = 0;
     for (int i = 0; i < count; i++) {
         const int64_t own = jobs[i].target.n + jobs[i].source.n;
         points = own > points ? own : points;
     }
-    PC_TRY(choose_shape(context, s, points, count, form, &shape));
-    double points_per_cell = form->points_per_cell > 0.0 ? form->points_per_cell : s->points_per_cell;
+    PC_TRY(choose_shape(context, s, points, count, &shape));
     for (;;) {
-        PC_TRY(run_jobs(context, s, jobs, tasks, count, work, points_per_cell, &shape, beside));
+        PC_TRY(run_jobs(context, s, jobs, tasks, count, &shape, beside));
         bool overflow = false;
         for (int i = 0; i < count; i++) {
             overflow = overflow || result_of(s, i)->overflow;
@@ -240,34 +231,26 @@ static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, co
         if (!overflow) {
             return PCGPU_OK;
         }
-        if (points_per_cell <= 1.0) {
+        if (s->points_per_cell <= 1.0) {
             return pc_fail(context, PCGPU_ERROR_DEVICE,
                            "the cells of a target do not fit, though the capacity is one cell per point");
         }
-        s->points_per_cell = points_per_cell = points_per_cell > PC_NDT_POINTS_PER_CELL ? PC_NDT_POINTS_PER_CELL : 1.0;
+        s->points_per_cell = 1.0;
     }
 }
 
-static pcgpu_status run_form(pcgpu_context *context, struct pc_ndt_job *jobs, int count, const pc_cuda_ndt_form *form,
-                             pc_host_work beside) {
-    ndt_state *s = NULL;
-    PC_TRY(take_state(context, &s));
+static pcgpu_status register_all(pcgpu_context *context, ndt_state *s, struct pc_ndt_job *jobs, int count,
+                                 pc_host_work beside) {
     pc_ndt_task *tasks = (pc_ndt_task *)malloc((size_t)count * sizeof *tasks);
     if (!tasks) {
         return pc_fail_memory(context, (uint64_t)count * sizeof *tasks, "the registrations");
     }
-    pcgpu_status status =
-        run_until_cells_fit(context, s, jobs, tasks, count, PC_NDT_MAKE | PC_NDT_PART | PC_NDT_FOLLOW, form, beside);
+    pcgpu_status status = run_until_cells_fit(context, s, jobs, tasks, count, beside);
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
         jobs[i].optimizer = result_of(s, i)->optimizer;
     }
     free(tasks);
     return status;
-}
-
-extern "C" pcgpu_status pc_cuda_ndt_as(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
-                                       const pc_cuda_ndt_form *form) {
-    return run_form(context, jobs, count, form, pc_host_work());
 }
 
 /* ---- one pair ---------------------------------------------------------------------------------------------------- */
@@ -279,7 +262,7 @@ extern "C" pcgpu_status pc_cuda_ndt_begin(pcgpu_context *context, const struct p
     job.target = *target;
     PC_TRY(take_state(context, &s));
     PC_TRY(finish(context, s));
-    PC_TRY(take_tasks(context, s, &job, &s->task, 1, PC_NDT_MAKE, s->points_per_cell));
+    PC_TRY(take_tasks(context, s, &job, &s->task, 1, PC_NDT_MAKE));
     PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.target.x, target->n, target->x, target->y,
                          target->z));
     PC_TRY(start_task(context, s, pc_cuda_of(context)->stream, 2 * target->n, 0));
@@ -306,7 +289,6 @@ static pcgpu_status follow_begun(pcgpu_context *context, ndt_state *s, const pc_
 
 extern "C" pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_ndt_job *jobs, int count,
                                              pc_host_work beside) {
-    const pc_cuda_ndt_form form = {};
     ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
     if (count == 1 && s->begun && s->begun == jobs->target.x && s->task.target.n == jobs->target.n) {
@@ -317,57 +299,7 @@ extern "C" pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_n
         }
         s->points_per_cell = 1.0;
     }
-    return run_form(context, jobs, count, &form, beside);
-}
-
-/* ---- step by step ------------------------------------------------------------------------------------------------ */
-
-/* Does a part of the work on the task that is on the device. */
-static pcgpu_status run_step(pcgpu_context *context, uint32_t work) {
-    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
-    s->task.work = work;
-    PC_TRY(start_task(context, s, pc_cuda_of(context)->stream, s->task.target.n + s->task.source.n, 1));
-    return finish(context, s);
-}
-
-extern "C" pcgpu_status pc_cuda_ndt_target(pcgpu_context *context, const struct pc_ndt_target *target,
-                                           struct pc_ndt_measure *measure) {
-    const pc_cuda_ndt_form form = {};
-    ndt_state *s = NULL;
-    pc_ndt_job job;
-    memset(&job, 0, sizeof job);
-    job.target = *target;
-    PC_TRY(take_state(context, &s));
-    PC_TRY(run_until_cells_fit(context, s, &job, &s->task, 1, PC_NDT_MAKE, &form, pc_host_work()));
-    *measure = result_of(s, 0)->optimizer.target;
-    return PCGPU_OK;
-}
-
-extern "C" pcgpu_status pc_cuda_ndt_source(pcgpu_context *context, const struct pc_ndt_source *source) {
-    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
-    carving size = {NULL, 0}, c = {NULL, 0};
-    s->task.source = *source;
-    carve_source(&size, &s->task);
-    PC_TRY(pc_arena_take(context, &s->arena, size.used, (void **)&c.base));
-    s->task.source = *source;
-    carve_source(&c, &s->task);
-    PC_TRY(upload_points(context, pc_cuda_of(context)->stream, s->task.source.x, source->n, source->x, source->y,
-                         source->z));
-    return run_step(context, PC_NDT_PART);
-}
-
-extern "C" pcgpu_status pc_cuda_ndt_pass(pcgpu_context *context, const struct pc_ndt_pass *pass) {
-    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
-    s->task.optimizer.command.pass = *pass;
-    return run_step(context, PC_NDT_PASS);
-}
-
-extern "C" pcgpu_status pc_cuda_ndt_sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums) {
-    ndt_state *s = (ndt_state *)pc_cuda_of(context)->ndt;
-    s->task.optimizer.command.step[0] = *step;
-    PC_TRY(run_step(context, PC_NDT_SUM));
-    memcpy(sums, result_of(s, 0)->added, PC_NDT_SUMS * sizeof *sums);
-    return PCGPU_OK;
+    return register_all(context, s, jobs, count, beside);
 }
 
 const pc_ndt_ops pc_cuda_ndt_ops = {true,
@@ -382,8 +314,4 @@ const pc_ndt_ops pc_cuda_ndt_ops = {true,
                                     pc_cuda_ndt_sequence_merge,
                                     pc_cuda_ndt_sequence_keep,
                                     pc_cuda_ndt_sequence_cut,
-                                    pc_cuda_ndt_sequence_register,
-                                    pc_cuda_ndt_target,
-                                    pc_cuda_ndt_source,
-                                    pc_cuda_ndt_pass,
-                                    pc_cuda_ndt_sum};
+                                    pc_cuda_ndt_sequence_register};

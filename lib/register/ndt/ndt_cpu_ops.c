@@ -202,26 +202,6 @@ static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int sc
     return status == PCGPU_OK ? follow(context, &q->cells, &job->optimizer) : status;
 }
 
-/* ---- step by step ------------------------------------------------------------------------------------------------ */
-
-static pcgpu_status make_target(pcgpu_context *context, const struct pc_ndt_target *target,
-                                struct pc_ndt_measure *measure) {
-    pc_ndt_state *s = pc_ndt_state_of(context);
-    return s ? pc_ndt_make_target(context, s, target, measure) : pc_fail_memory(context, sizeof *s, "the registration");
-}
-
-static pcgpu_status take_source(pcgpu_context *context, const struct pc_ndt_source *source) {
-    return pc_ndt_take_source(context, context->kept[PC_KEPT_NDT].memory, source);
-}
-
-static pcgpu_status add_pass(pcgpu_context *context, const struct pc_ndt_pass *pass) {
-    return pc_ndt_add_pass(context, context->kept[PC_KEPT_NDT].memory, pass);
-}
-
-static pcgpu_status sum(pcgpu_context *context, const struct pc_ndt_step *step, double *sums) {
-    return pc_ndt_sum(context, context->kept[PC_KEPT_NDT].memory, step, sums);
-}
-
 const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,
                                    .memory = lend_memory,
                                    .begin = begin_target,
@@ -234,8 +214,4 @@ const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,
                                    .sequence_merge = merge_scan,
                                    .sequence_keep = keep_cells,
                                    .sequence_cut = cut_cells,
-                                   .sequence_register = register_scan,
-                                   .target = make_target,
-                                   .source = take_source,
-                                   .pass = add_pass,
-                                   .sum = sum};
+                                   .sequence_register = register_scan};

@@ -11,9 +11,6 @@ extern "C" {
 struct pc_ndt_target; /* ndt_math.h */
 struct pc_ndt_measure;
 struct pc_ndt_merge;
-struct pc_ndt_source;
-struct pc_ndt_pass;
-struct pc_ndt_step;
 struct pc_ndt_job; /* ndt_optimizer.h */
 
 enum { PC_NDT_SOURCE, PC_NDT_TARGET, PC_NDT_CLOUDS }; /* the clouds of a pair */
@@ -73,13 +70,6 @@ typedef struct pc_ndt_ops {
      * is the local map, and computed otherwise. */
     pcgpu_status (*sequence_register)(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job,
                                       pc_host_work beside);
-
-    /* ---- step by step, for tests ----
-     * Target and source once, then passes, and after each as many sums as wanted, PC_NDT_SUMS values each. */
-    pcgpu_status (*target)(pcgpu_context *context, const struct pc_ndt_target *target, struct pc_ndt_measure *measure);
-    pcgpu_status (*source)(pcgpu_context *context, const struct pc_ndt_source *source);
-    pcgpu_status (*pass)(pcgpu_context *context, const struct pc_ndt_pass *pass);
-    pcgpu_status (*sum)(pcgpu_context *context, const struct pc_ndt_step *step, double *sums);
 } pc_ndt_ops;
 
 #ifdef __cplusplus
