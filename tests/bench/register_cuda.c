@@ -126,7 +126,7 @@ static prepared prepare(const pcgpu_cloud *source, const pcgpu_cloud *target, fl
     s->y = s->x + s->n;
     s->z = s->y + s->n;
     pc_ndt_job job = p.job;
-    if (pc_backend_cuda()->ndt->register_jobs(cuda, &job, 1, (pc_host_work){0}) != PCGPU_OK) {
+    if (pc_backend_cuda.ndt->register_jobs(cuda, &job, 1, (pc_host_work){0}) != PCGPU_OK) {
         die(pcgpu_last_error(cuda));
     }
     p.pose = job.optimizer.base.pose; /* bench_pair has compared it with the CPU's */
@@ -143,7 +143,7 @@ static void bench_together(const prepared *pairs, int kinds, int count, int runs
             jobs[k] = pairs[k % kinds].job;
         }
         double begin = pc_now();
-        pcgpu_status status = pc_backend_cuda()->ndt->register_jobs(cuda, jobs, count, (pc_host_work){0});
+        pcgpu_status status = pc_backend_cuda.ndt->register_jobs(cuda, jobs, count, (pc_host_work){0});
         ms[i < 0 ? 0 : i] = 1e3 * (pc_now() - begin);
         if (status != PCGPU_OK) {
             die(pcgpu_last_error(cuda));
