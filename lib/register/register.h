@@ -137,34 +137,29 @@ bool pc_is_uncertain(const pcgpu_registration *r);
 /* The angle between their turns, 0 to 180. */
 double pc_start_degrees(const pc_start *a, const pc_start *b);
 
-/* A registration from its beginning to its end, of clouds as they are (pc_register_taken) and of scans that parameters
- * may correct first (pc_register_pair); pc_register_search (register_starts.c) is the first of them from several
- * starts.
- */
-pcgpu_status pc_register_taken(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+/* A registration from its beginning to its end. */
+typedef pcgpu_status pc_register_fn(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                    const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                    const pcgpu_cloud *target, pcgpu_registration *result);
+/* Of clouds as they are, from params->init (register_once.c). */
+pc_register_fn pc_register_once;
+/* Of scans: `clouds` registers what the corrections of the parameters leave of them (register_scan.c). */
+pcgpu_status pc_register_scans(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                const pcgpu_register_params *params, const pcgpu_cloud *source,
-                               const pcgpu_cloud *target, pcgpu_registration *result);
-pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                const pcgpu_cloud *target, pcgpu_registration *result);
+                               const pcgpu_cloud *target, pc_register_fn *clouds, pcgpu_registration *result);
+/* Of clouds, from the starts of a search (register_starts.c). */
+pc_register_fn pc_register_search;
 /* When params->search is RESCUE and the result has not converged: replaces it by a better one from the starts of a
  * search. */
-pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                const pcgpu_register_params *params, const pcgpu_cloud *source,
-                                const pcgpu_cloud *target, pcgpu_registration *result);
-pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                              pcgpu_registration *result);
+pc_register_fn pc_register_rescue;
+/* Of scans, with the search that the parameters ask for (register.c). */
+pc_register_fn pc_register_pair;
 
-/* Pairs on the back end that was chosen (register_pairs.c), as pcgpu_register_pairs. */
-pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
-                               pcgpu_registration *results);
-
-/* One pair from `count` starts, each with its parameters, which differ in `init` only (register_pairs.c). */
-pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                     const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
-                                     pcgpu_registration *results);
+/* Pairs, each by its parameters, on the back end that was chosen: ndt on CUDA in groups, on the CPU one pair per
+ * thread, otherwise by `one` in turn (register_set.c). */
+pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                             const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                             pc_register_fn *one, pcgpu_registration *results);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);

@@ -1,315 +1,22 @@
-/* Several pairs: method ndt on CUDA in groups that are on the device together, on the CPU one pair per thread. */
+/* Registration of several pairs. */
 #include "register.h"
-#include "ndt.h"
-#include "ndt_ops.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-/* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
-enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
 
 enum { MOST_PAIRS = 1 << 30 };
 
-/* All pairs of a call, and what is the same for them. */
-typedef struct pair_set {
-    pcgpu_context *context;
-    const pc_backend *backend;
-    const pcgpu_register_params *params; /* of each pair */
-    pcgpu_run run;                       /* as it begins for each */
-    const pcgpu_pair *pairs;
-    int count;
-    pcgpu_registration *results;
-    pthread_mutex_t mutex; /* guards what follows, and the context's error */
-    int failing;           /* the first pair that failed, in their order, and how; `count`: none */
-    pcgpu_status failed;
-} pair_set;
-
-static const pcgpu_register_params *params_of(const pair_set *set, int i) {
-    return &set->params[i];
-}
-
-/* Keeps the error of pair `i`, which is in `from`, unless an earlier one failed. */
-static void keep_failure(pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
-    char why[sizeof from->errors.text];
-    snprintf(why, sizeof why, "%s", pcgpu_last_error(from));
-    pthread_mutex_lock(&set->mutex);
-    if (i < set->failing) {
-        set->failing = i;
-        set->failed = pc_fail(set->context, status, "%s", why);
-    }
-    pthread_mutex_unlock(&set->mutex);
-}
-
-static int64_t points_of(const pcgpu_pair *pair) {
-    return pair->source->rows + pair->target->rows;
-}
-
-static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i) {
-    const pcgpu_pair *pair = &set->pairs[i];
-    return pc_register_pair(context, set->backend, &set->run, params_of(set, i), pair->source, pair->target,
-                            &set->results[i]);
-}
-
-/* ---- together on a device ---------------------------------------------------------------------------------------- */
-
-typedef struct group {
-    pc_register_work w[GROUP_PAIRS];
-    pc_ndt_work c[GROUP_PAIRS];
-    pc_scan source[GROUP_PAIRS], target[GROUP_PAIRS];
-    pc_ndt_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
-    int pair[GROUP_PAIRS];        /* that a job is of, in the group */
-    int job_count;
-} group;
-
-/* One block for the coordinates of all targets, one for those of all sources: a back end has no more of them. */
-static pcgpu_status take_memory(const pair_set *set, int first, int count, float *memory[PC_NDT_CLOUDS]) {
-    size_t rows[PC_NDT_CLOUDS] = {1, 1};
-    for (int i = first; i < first + count; i++) {
-        rows[PC_NDT_SOURCE] += (size_t)set->pairs[i].source->rows;
-        rows[PC_NDT_TARGET] += (size_t)set->pairs[i].target->rows;
-    }
-    static const int order[PC_NDT_CLOUDS] = {PC_NDT_TARGET, PC_NDT_SOURCE};
-    pcgpu_status status = PCGPU_OK;
-    for (int k = 0; k < PC_NDT_CLOUDS && status == PCGPU_OK; k++) {
-        void *block = NULL;
-        status = set->backend->ndt->memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block);
-        memory[order[k]] = block;
-    }
-    return status;
-}
-
-/* The jobs of pairs from `first` on. */
-typedef struct preparation {
-    pair_set *set;
-    int first, count;
-    group *g;
-} preparation;
-
-/* Selects the points of a pair and makes its job, on one thread. */
-static void prepare_pair(void *state, int i) {
-    const preparation *p = state;
-    pair_set *set = p->set;
-    group *g = p->g;
-    const int first = p->first;
-    const pcgpu_pair *pair = &set->pairs[first + i];
-    pcgpu_context own = *set->context; /* for the error: others may fail at the same time */
-    pcgpu_run *run = &g->w[i].result->run;
-    pc_scan *from = &g->source[i], *to = &g->target[i];
-    own.threads = 1;
-    g->w[i].context = &own;
-    double begin = pc_now();
-    pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
-    if (status == PCGPU_OK) {
-        pc_register_see(&g->w[i], from->cloud, to->cloud);
-        status = pc_ndt_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
-    }
-    g->w[i].context = set->context;
-    pc_register_stage_end(&g->w[i], PC_STAGE_SELECT, begin);
-    if (status != PCGPU_OK) {
-        keep_failure(set, &own, first + i, status);
-    }
-}
-
-/* Makes the jobs of all pairs. */
-static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
-    float *memory[PC_NDT_CLOUDS];
-    pcgpu_status status = take_memory(set, first, count, memory);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    for (int i = 0; i < count; i++) {
-        g->jobs[i] = (pc_ndt_job){0};
-        g->c[i] = (pc_ndt_work){.w = &g->w[i], .backend = set->backend};
-        memcpy(g->c[i].memory, memory, sizeof memory);
-        memory[PC_NDT_SOURCE] += 3 * set->pairs[first + i].source->rows;
-        memory[PC_NDT_TARGET] += 3 * set->pairs[first + i].target->rows;
-    }
-    preparation p = {set, first, count, g};
-    pc_run_parts(set->context, count, prepare_pair, &p);
-    g->job_count = 0;
-    for (int i = 0; i < count; i++) {
-        if (g->jobs[i].optimizer.levels) { /* else there are too few points */
-            g->pair[g->job_count] = i;
-            g->jobs[g->job_count++] = g->jobs[i];
-        }
-    }
-    return set->failed;
-}
-
-static void look_at_pair(void *state, int i) {
-    group *g = state;
-    pc_view_make(NULL, g->w[i].seen, 2, g->w[i].params->voxel);
-}
-
-/* While a device registers them. */
-static void look_at_pairs(void *state) {
-    const preparation *p = state;
-    pc_run_parts(p->set->context, p->count, look_at_pair, p->g);
-}
-
-static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
-    for (int i = 0; i < count; i++) {
-        const pcgpu_pair *pair = &set->pairs[first + i];
-        g->source[i] = g->target[i] = (pc_scan){0};
-        pc_register_open(&g->w[i], set->context, set->backend, &set->run, params_of(set, first + i), pair->source,
-                         pair->target, &set->results[first + i]);
-    }
-    pcgpu_status status = prepare(set, first, count, g);
-    double begin = pc_now();
-    if (status == PCGPU_OK && g->job_count > 0) {
-        preparation p = {set, first, count, g};
-        status =
-            set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count, (pc_host_work){look_at_pairs, &p});
-    }
-    for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
-        pc_ndt_work *c = &g->c[g->pair[k]];
-        pc_ndt_conclude(c, &g->jobs[k], begin);
-    }
-    for (int i = 0; i < count; i++) {
-        pc_register_close(&g->w[i], status);
-        pc_scan_release(&g->source[i]);
-        pc_scan_release(&g->target[i]);
-    }
-    for (int i = first; i < first + count && status == PCGPU_OK; i++) {
-        if (!set->results[i].converged && params_of(set, i)->search == PCGPU_SEARCH_RESCUE) {
-            status = run_pair(set, set->context, i);
-        }
-    }
-    return status;
-}
-
-static pcgpu_status run_groups(pair_set *set) {
-    group *g = malloc(sizeof *g);
-    pcgpu_status status = g ? PCGPU_OK : pc_fail_memory(set->context, sizeof *g, "the pairs");
-    for (int first = 0, count; first < set->count && status == PCGPU_OK; first += count) {
-        int64_t points = points_of(&set->pairs[first]);
-        count = 1;
-        while (count < GROUP_PAIRS && first + count < set->count &&
-               points + points_of(&set->pairs[first + count]) <= GROUP_POINTS) {
-            points += points_of(&set->pairs[first + count++]);
-        }
-        status = run_group(set, first, count, g);
-    }
-    free(g);
-    return status;
-}
-
-/* ---- one after the other, or one a thread ------------------------------------------------------------------------ */
-
-static pcgpu_status run_in_turn(const pair_set *set) {
-    pcgpu_status status = PCGPU_OK;
-    for (int i = 0; i < set->count && status == PCGPU_OK; i++) {
-        status = run_pair(set, set->context, i);
-    }
-    return status;
-}
-
-/* The context of a thread, opened when it is first needed: the next call finds its memory there. */
-static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_context **own) {
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
-    pcgpu_status status = PCGPU_OK;
-    if (!context->helpers[thread]) {
-        status = pc_context_open(&settings, context->cpu, context->gpu, &context->helpers[thread]);
-    }
-    *own = context->helpers[thread];
-    if (*own) {
-        (*own)->simd_limit = context->simd_limit;
-    }
-    return status;
-}
-
-/* Threads claim pairs one by one. A context has the memory of one registration, so each thread has its own context. */
-typedef struct claims {
-    pair_set *set;
-    atomic_int next;
-} claims;
-
-static void run_claimed(void *state, int thread) {
-    claims *c = state;
-    for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->set->count;) {
-        pcgpu_context *own = NULL;
-        pcgpu_status status = take_helper(c->set->context, thread, &own);
-        status = status == PCGPU_OK ? run_pair(c->set, own, i) : status;
-        if (status != PCGPU_OK) {
-            keep_failure(c->set, own, i, status);
-        }
-    }
-}
-
-static pcgpu_status run_a_thread_each(pair_set *set) {
-    pcgpu_context *context = set->context;
-    const size_t bytes = (size_t)context->threads * sizeof(pcgpu_context *);
-    context->helpers = context->helpers ? context->helpers : calloc(1, bytes);
-    if (!context->helpers) {
-        return pc_fail_memory(context, bytes, "the threads");
-    }
-    claims c = {.set = set};
-    pc_run_parts(context, context->threads, run_claimed, &c);
-    return set->failed;
-}
-
-static pcgpu_status run_set(pair_set *set) {
-    const pcgpu_register_params *p = set->params;
-    const int threads = set->context->threads;
-    const bool together =
-        p->method == PCGPU_REGISTER_NDT && !pc_searches_first(p) && set->backend->ndt->concurrent_jobs;
-    bool spread = set->backend == set->context->cpu && threads > 1 && set->count >= threads;
-    set->run.threads = spread ? 1 : set->run.threads;
-    set->failing = set->count;
-    set->failed = PCGPU_OK;
-    pthread_mutex_init(&set->mutex, NULL);
-    pcgpu_status status = together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
-    pthread_mutex_destroy(&set->mutex);
-    return status;
-}
-
-/* ---- all of it --------------------------------------------------------------------------------------------------- */
-
-pcgpu_status pc_register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                               const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
-                               pcgpu_registration *results) {
+static pcgpu_status register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                   const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
+                                   pcgpu_registration *results) {
     pcgpu_register_params *settled = malloc((size_t)count * sizeof *settled);
     pcgpu_status status = settled ? PCGPU_OK : pc_fail_memory(context, (size_t)count * sizeof *settled, "the pairs");
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
         status = pc_register_settle(context, params, pairs[i].target, &settled[i]);
     }
-    pair_set set = {.context = context,
-                    .backend = backend,
-                    .params = settled,
-                    .run = *run,
-                    .pairs = pairs,
-                    .count = count,
-                    .results = results};
     if (status == PCGPU_OK) {
-        status = run_set(&set);
+        status = pc_register_set(context, backend, run, settled, pairs, count, pc_register_pair, results);
     }
     free(settled);
-    return status;
-}
-
-pcgpu_status pc_register_from_starts(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                     const pcgpu_register_params *params, const pcgpu_pair *pair, int count,
-                                     pcgpu_registration *results) {
-    pcgpu_pair *pairs = malloc((size_t)count * sizeof *pairs);
-    if (!pairs) {
-        return pc_fail_memory(context, (size_t)count * sizeof *pairs, "the starts");
-    }
-    for (int i = 0; i < count; i++) {
-        pairs[i] = *pair;
-    }
-    pair_set set = {.context = context,
-                    .backend = backend,
-                    .params = params,
-                    .run = *run,
-                    .pairs = pairs,
-                    .count = count,
-                    .results = results};
-    pcgpu_status status = run_set(&set);
-    free(pairs);
     return status;
 }
 
@@ -323,14 +30,14 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 to %d", count, MOST_PAIRS);
     }
     for (int i = 0; i < count; i++) {
-        points += (double)points_of(&pairs[i]);
+        points += (double)(pairs[i].source->rows + pairs[i].target->rows);
     }
     pcgpu_status status = pc_register_check(context, params);
     if (status == PCGPU_OK && count > 0) {
         do {
             status = pc_register_choose(context, params, points, count, &run, &backend);
             if (status == PCGPU_OK) {
-                status = pc_register_pairs(context, backend, &run, params, pairs, count, results);
+                status = register_pairs(context, backend, &run, params, pairs, count, results);
             }
         } while (pc_goes_to_cpu(context, backend, status));
     }

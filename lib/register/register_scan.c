@@ -227,9 +227,9 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
     return status;
 }
 
-pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                              const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                              pcgpu_registration *result) {
+pcgpu_status pc_register_scans(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_cloud *source,
+                               const pcgpu_cloud *target, pc_register_fn *clouds, pcgpu_registration *result) {
     pc_scan from, to;
     pcgpu_run begun = *run;
     const pcgpu_pair pair = {source, target};
@@ -237,7 +237,7 @@ pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend,
     if (status == PCGPU_OK) {
         pcgpu_register_params taken = *params; /* which a search passes on: nothing is corrected twice */
         taken.min_range = taken.beam_correction = 0.0;
-        status = pc_register_taken(context, backend, &begun, &taken, from.cloud, to.cloud, result);
+        status = clouds(context, backend, &begun, &taken, from.cloud, to.cloud, result);
     }
     pc_scan_release(&from);
     pc_scan_release(&to);

@@ -41,6 +41,12 @@ static bool worth_it(const trials *t, int i) {
            (t->global || pc_start_degrees(at, &t->starts[t->best]) >= ELSEWHERE);
 }
 
+static pcgpu_status register_once(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                  const pcgpu_register_params *params, const pcgpu_cloud *source,
+                                  const pcgpu_cloud *target, pcgpu_registration *result) {
+    return pc_register_scans(context, backend, run, params, source, target, pc_register_once, result);
+}
+
 /* Registers from start i; where the back end runs jobs concurrently, also from later starts that are candidates by now.
  */
 static pcgpu_status do_start(trials *t, int i) {
@@ -57,12 +63,16 @@ static pcgpu_status do_start(trials *t, int i) {
     }
     pcgpu_status status = PCGPU_OK;
     if (count > 1) {
-        status = pc_register_from_starts(t->context, t->backend, t->run, params, &t->pair, count, results);
+        pcgpu_pair pairs[TRIALS];
+        for (int k = 0; k < count; k++) {
+            pairs[k] = t->pair;
+        }
+        status = pc_register_set(t->context, t->backend, t->run, params, pairs, count, register_once, results);
     }
     if (count == 1 || status != PCGPU_OK) { /* several jobs take more memory than one */
         count = 1;
         pc_clear_error(t->context);
-        status = pc_register_pair(t->context, t->backend, t->run, &params[0], t->pair.source, t->pair.target, results);
+        status = register_once(t->context, t->backend, t->run, &params[0], t->pair.source, t->pair.target, results);
     }
     for (int k = 0; k < count; k++) {
         t->done[which[k]] = true;
