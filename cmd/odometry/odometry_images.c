@@ -5,10 +5,6 @@
 
 #include <string.h>
 
-bool odometry_is_depth(const session *s) {
-    return register_is_projective(s, s->inputs, s->input_count);
-}
-
 bool odometry_has_model(const session *s) {
     return odometry_is_depth(s) && s->options->odometry.reference == PCGPU_REFERENCE_MODEL;
 }

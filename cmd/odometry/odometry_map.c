@@ -1,9 +1,14 @@
 /* pcgpu odometry with scans: the map, made of the points that odometry registers, at the poses of the trajectory. */
 #include "odometry_map.h"
+#include "register.h"
 #include "scan_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+bool odometry_is_depth(const session *s) {
+    return register_is_projective(s, s->inputs, s->input_count);
+}
 
 #define MAP_VOXEL  0.1                /* metres, without --map-voxel */
 #define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --memory */

@@ -22,29 +22,12 @@ static void choose_size(const session *s, pc_view *view) {
     }
 }
 
-pc_from view_from(const session *s, const pc_scene *scene) {
-    const pc_from from = (pc_from)s->options->view.from;
-    bool lines = true;
-    for (int i = 0; i < scene->count; i++) {
-        lines = lines && scene->layers[i].kind == PC_LINE;
-    }
-    return from != PC_FROM_AUTO ? from : lines ? PC_FROM_TOP : PC_FROM_ISO;
-}
-
 static pc_view view_of(const session *s, const pc_scene *scene) {
     pc_view view = {.from = view_from(s, scene),
                     .point_size = s->options->view.point_size,
                     .plain = is_in_terminal(s) && !terminal_has_pictures()};
     choose_size(s, &view);
     return view;
-}
-
-void view_add_color(json *out, const pc_scene *scene, const char *color) {
-    json_text(out, "color", color);
-    if (scene->scale.used) {
-        const double limits[2] = {scene->scale.low, scene->scale.high};
-        json_numbers(out, "limits", limits, 2);
-    }
 }
 
 static void add_result(job *j, const pc_scene *scene, const pc_picture *picture, const char *color) {

@@ -208,3 +208,20 @@ void view_settle_up(const session *s, pc_scene *scene) {
     const bool image = scene->layers[0].kind == PC_IMAGE;
     scene->up = image ? PC_UP_Z : given != PC_UP_AUTO ? given : camera ? PC_UP_MINUS_Y : PC_UP_Z;
 }
+
+void view_add_color(json *out, const pc_scene *scene, const char *color) {
+    json_text(out, "color", color);
+    if (scene->scale.used) {
+        const double limits[2] = {scene->scale.low, scene->scale.high};
+        json_numbers(out, "limits", limits, 2);
+    }
+}
+
+pc_from view_from(const session *s, const pc_scene *scene) {
+    const pc_from from = (pc_from)s->options->view.from;
+    bool lines = true;
+    for (int i = 0; i < scene->count; i++) {
+        lines = lines && scene->layers[i].kind == PC_LINE;
+    }
+    return from != PC_FROM_AUTO ? from : lines ? PC_FROM_TOP : PC_FROM_ISO;
+}

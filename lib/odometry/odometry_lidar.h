@@ -26,7 +26,9 @@ typedef struct pc_odometry_scan {
 } pc_odometry_scan;
 
 /* The largest range of a local map with these voxels: fixed-point units are exact in float32 up to there. */
-double pc_odometry_widest_local_map(const pcgpu_odometry_params *p);
+static inline double pc_odometry_widest_local_map(const pcgpu_odometry_params *p) {
+    return 8000.0 * 2.0 * p->registration.voxel;
+}
 extern const pc_track_ops pc_lidar_ops;
 
 /* Memory for the coordinates of so many points, of which nothing is kept. */
@@ -99,9 +101,6 @@ extern const pc_reference_kind pc_reference_kinds[];
 
 /* What scans are localized in (odometry_localize.c). */
 typedef struct pc_odometry_map pc_odometry_map;
-void pc_odometry_map_free(pc_odometry_map *map); /* accepts NULL */
-/* pc_register_work.look: the share of the map's points around the result that lie in the free space of the scan. */
-pcgpu_status pc_odometry_look_at_map(pc_register_work *w, double *share);
 
 /* Registers a scan to another one; target NULL: to the local map, or the cells of a map. */
 pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
@@ -117,7 +116,10 @@ struct pcgpu_odometry {
     pcgpu_register_params given;  /* before that */
     double given_range;
     const pc_reference_kind *kind;
-    pc_odometry_map *map;                        /* NULL: the world begins with the first scan */
+    pc_odometry_map *map; /* NULL: the world begins with the first scan */
+    void (*free_map)(pc_odometry_map *map);
+    /* pc_register_work.look: the share of the map's points around the result that lie in the free space of the scan */
+    pcgpu_status (*look_at_map)(pc_register_work *w, double *share);
     pc_track_ops ops;                            /* of the track */
     const pc_backend *backend;                   /* NULL before the first scan */
     pcgpu_run run;                               /* as that of each scan begins */

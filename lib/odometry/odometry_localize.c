@@ -109,7 +109,7 @@ static void measure_scan(const pc_odometry_scan *scan, double gyration[3]) {
     gyration[2] = n && level > 0.0 ? sqrt(level / (double)n) : 1.0;
 }
 
-pcgpu_status pc_odometry_look_at_map(pc_register_work *w, double *share) {
+static pcgpu_status look_at_map(pc_register_work *w, double *share) {
     const pcgpu_odometry *o = w->look_state;
     const double *T = w->result->T_target_source, *offset = o->map->offset;
     float *xyz = malloc(3 * PC_VIEW_ASKED * sizeof *xyz);
@@ -345,6 +345,11 @@ static pcgpu_status settle_voxel(pcgpu_odometry *o) {
     return pc_register_settle(o->context, &o->given, NULL, &o->params.registration);
 }
 
+static void free_map(pc_odometry_map *map) {
+    pc_places_free(map->places);
+    free(map);
+}
+
 pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
                                      const pcgpu_cloud *map, pcgpu_odometry **odometry) {
     pcgpu_odometry *o = NULL;
@@ -368,6 +373,8 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
         o->given = o->params.registration;
         o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
         o->map = calloc(1, sizeof *o->map);
+        o->free_map = free_map;
+        o->look_at_map = look_at_map;
     }
     if (status == PCGPU_OK && !o->map) {
         status = pc_fail_memory(context, sizeof *o->map, "the map");
@@ -390,11 +397,4 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
     }
     *odometry = o;
     return PCGPU_OK;
-}
-
-void pc_odometry_map_free(pc_odometry_map *map) {
-    if (map) {
-        pc_places_free(map->places);
-        free(map);
-    }
 }

@@ -18,10 +18,6 @@ void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t stru
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-double pc_odometry_widest_local_map(const pcgpu_odometry_params *p) {
-    return 8000.0 * 2.0 * p->registration.voxel;
-}
-
 static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
     pcgpu_status status = pc_struct_check(context, "pcgpu_odometry_params", p->struct_size, sizeof *p);
     status = status == PCGPU_OK ? pc_register_check(context, &p->registration) : status;
@@ -99,7 +95,9 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
     for (int i = 0; i < PC_KEPT; i++) {
         pc_buffer_free(&o->kept[i].memory);
     }
-    pc_odometry_map_free(o->map);
+    if (o->map) {
+        o->free_map(o->map);
+    }
     pc_buffer_free(&o->rows[0]);
     pc_buffer_free(&o->rows[1]);
     free(o);

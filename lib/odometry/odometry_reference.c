@@ -40,7 +40,7 @@ static void see(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *tar
         memcpy(w->seen[i].offset, scans[i]->offset, sizeof w->seen[i].offset);
     }
     if (o->map) {
-        w->look = pc_odometry_look_at_map;
+        w->look = o->look_at_map;
         w->look_state = o;
     } else if (!target) {
         pc_transform_invert(o->last->T, w->seen_from_target);

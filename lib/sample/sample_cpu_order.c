@@ -14,6 +14,20 @@
 #include <stdlib.h>
 
 enum {
+    CACHE_LINE = 64,
+    IN_FILES = 1 << 20, /* bytes; smaller arrays are always in memory */
+};
+
+void *pc_sample_allocate(const pc_sample_job *job, uint64_t bytes) {
+    const uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
+    void *memory = NULL;
+    if (job->files && bytes > IN_FILES) {
+        return pc_allocate(job->files, bytes, 0, &memory) == PCGPU_OK ? memory : NULL;
+    }
+    return lines > SIZE_MAX / CACHE_LINE ? NULL : aligned_alloc(CACHE_LINE, (size_t)lines * CACHE_LINE);
+}
+
+enum {
     COARSE_BITS = 4, /* per cell coordinate */
     FINE_BITS = 7,
     MAX_DIGIT_BITS = (3 * FINE_BITS + 1) / 2,

@@ -6,21 +6,10 @@
 #include <stdlib.h>
 
 enum {
-    CACHE_LINE = 64,
-    IN_FILES = 1 << 20, /* bytes; smaller arrays are always in memory */
     BUCKETS_PER_PART = 256,
     NODES_PER_PART = BUCKETS_PER_PART / PC_FANOUT,
     POINTS_PER_PART = 1 << 15,
 };
-
-void *pc_sample_allocate(const pc_sample_job *job, uint64_t bytes) {
-    const uint64_t lines = (bytes + CACHE_LINE - 1) / CACHE_LINE;
-    void *memory = NULL;
-    if (job->files && bytes > IN_FILES) {
-        return pc_allocate(job->files, bytes, 0, &memory) == PCGPU_OK ? memory : NULL;
-    }
-    return lines > SIZE_MAX / CACHE_LINE ? NULL : aligned_alloc(CACHE_LINE, (size_t)lines * CACHE_LINE);
-}
 
 /* Gathers one coordinate of bucket b in the order of the points, and computes its bounds. */
 PC_INLINE void fill_axis(const pc_tree *t, int64_t b, int axis, const float *from, float *to) {

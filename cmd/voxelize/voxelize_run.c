@@ -1,0 +1,148 @@
+/* The voxels of a cloud, what is reported of them, and what is refused. */
+#include "voxelize.h"
+#include "sweeps.h"
+
+#include <string.h>
+
+bool features_are_padded(pcgpu_features features) {
+    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
+}
+
+pcgpu_voxelize_params voxelize_parameters(const job *j) {
+    pcgpu_voxelize_params params = j->session->options->voxelize;
+    params.drop_origin = j->session->options->drop_origin;
+    params.mask_xy = j->session->options->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
+    if (j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
+        params.features = PCGPU_FEATURES_MEAN; /* only the voxel of each point is needed */
+    }
+    return params;
+}
+
+/* Points per voxel, before max_points. */
+static double mean_occupancy(const pcgpu_voxels *v) {
+    return v->voxels_found ? (double)v->in_range / (double)v->voxels_found : 0;
+}
+
+/* The fraction of the points in range. */
+static double lost_to_max_points(const pcgpu_voxels *v) {
+    return v->in_range ? (double)v->over_points / (double)v->in_range : 0;
+}
+
+static void add_result(json *out, const pcgpu_voxels *v) {
+    json_integer(out, "voxels", v->count);
+    json_integer(out, "voxels_found", v->voxels_found);
+    json_integer(out, "capacity", v->capacity);
+    json_integer(out, "columns", v->columns);
+    json_integer(out, "in_range", v->in_range);
+    json_integer(out, "kept", v->kept);
+    json_integer(out, "out_of_range", v->out_of_range);
+    json_integer(out, "over_points", v->over_points);
+    json_integer(out, "over_voxels", v->over_voxels);
+    json_integer(out, "largest", v->largest);
+    json_number(out, "points_per_voxel", mean_occupancy(v));
+    json_number(out, "lost_to_max_points", lost_to_max_points(v));
+    json_numbers(out, "range", v->range, 6);
+    const double cells[3] = {v->cells[0], v->cells[1], v->cells[2]};
+    json_numbers(out, "cells", cells, 3);
+}
+
+static void summarize(const job *j, const pcgpu_voxels *v) {
+    report_summary(
+        j->names[0],
+        "%lld voxels, %lld points kept; dropped: %lld out of range, %lld not finite, %lld at the origin, %lld "
+        "over max-points, %lld over max-voxels",
+        (long long)v->count, (long long)v->kept, (long long)v->out_of_range, (long long)v->run.non_finite,
+        (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
+    report_detail(
+        j->names[0],
+        "%lld points in range in %lld voxels: %.4g per voxel on average, %lld at most; max-points loses %.3g %% of "
+        "them",
+        (long long)v->in_range, (long long)v->voxels_found, mean_occupancy(v), (long long)v->largest,
+        100 * lost_to_max_points(v));
+    if (v->over_voxels > 0) {
+        report_warning(j->names[0], "%lld of %lld voxels are over max-voxels; %lld points were dropped with them",
+                       (long long)(v->voxels_found - v->count), (long long)v->voxels_found, (long long)v->over_voxels);
+    }
+}
+
+static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
+    report_error(
+        j->names[0],
+        "%lld points over max-points and %lld over max-voxels (the fullest of %lld voxels has %lld), which strict "
+        "does not allow; raise the limits, or leave strict out",
+        (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
+    return EXIT_FAILED;
+}
+
+bool voxels_check_columns(const job *j) {
+    const option_values *o = j->session->options;
+    const int columns = j->clouds[0].columns;
+    if (o->wants_columns == 0 || o->layout == LAYOUT_PCGPU || columns == o->wants_columns) {
+        return true;
+    }
+    report_error(j->names[0],
+                 "%d columns, and the configuration takes %d; give such inputs (--fields for .bin, --sweeps for "
+                 "a column of times), or --layout pcgpu",
+                 columns, o->wants_columns);
+    return false;
+}
+
+/* Means of whole numbers are no classes. Those of measured values are measured values; _MEASURED in Python has the
+ * same. */
+static void warn_labels(const job *j) {
+    static const char *const measured[] = {"red",       "green",   "blue",   "alpha",   "intensity", "reflectivity",
+                                           "range",     "ambient", "signal", "near_ir", "t",         "time",
+                                           "timestamp", "gps_time"};
+    const option_values *o = j->session->options;
+    const pcgpu_cloud *cloud = &j->clouds[0];
+    const bool cloud_of_means = j->format && !j->format->writes_arrays && features_are_padded(o->voxelize.features);
+    char labels[256] = "";
+    if ((o->voxelize.features != PCGPU_FEATURES_MEAN && !cloud_of_means) || o->voxelization == VOXELIZATION_DYNAMIC) {
+        return;
+    }
+    for (int k = 3; k < cloud->columns; k++) {
+        const pcgpu_type type = cloud->types[k];
+        bool is_label = type != PCGPU_FLOAT16 && type != PCGPU_FLOAT32 && type != PCGPU_FLOAT64;
+        for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+            is_label = is_label && strcmp(cloud->names[k], measured[i]) != 0;
+        }
+        const size_t n = strlen(labels);
+        snprintf(labels + n, sizeof labels - n, "%s%s", n && is_label ? ", " : "", is_label ? cloud->names[k] : "");
+    }
+    if (labels[0]) {
+        report_warning(j->names[0],
+                       "the whole numbers of %s are averaged; give --features first or nearest to keep classes",
+                       labels);
+    }
+}
+
+int voxels_check(job *j, pcgpu_voxels *v) {
+    j->run = v->run;
+    if (v->run.points_in == v->run.non_finite + v->run.at_origin) {
+        report_warning(j->names[0], "0 usable points among %lld records, so 0 voxels", (long long)v->run.points_in);
+    }
+    warn_labels(j);
+    j->points_out = v->count;
+    j->unit = "voxels";
+    add_result(&j->result, v);
+    summarize(j, v);
+    if (j->session->options->strict && (v->over_points > 0 || v->over_voxels > 0)) {
+        int code = refuse_truncated(j, v);
+        pcgpu_voxels_free(v);
+        return code;
+    }
+    return EXIT_DONE;
+}
+
+int voxelize_cloud(job *j, pcgpu_voxels *v) {
+    pcgpu_voxelize_params params = voxelize_parameters(j);
+    job_warn_origin(j);
+    const int joined = sweeps_add(j);
+    if (joined != EXIT_DONE || !voxels_check_columns(j)) {
+        *v = (pcgpu_voxels){0};
+        return joined == EXIT_DONE ? EXIT_FAILED : joined;
+    }
+    progress_begin(j->names[0], "voxelizing");
+    pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);
+    return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
+}
