@@ -2,6 +2,7 @@
 #include "bench.h"
 #include "config.h"
 #include "heap.h"
+#include "info.h"
 #include "job.h"
 #include "sweeps.h"
 

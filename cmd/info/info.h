@@ -45,4 +45,7 @@ bool cloud_measure(const pcgpu_cloud *cloud, cloud_info *info);
 void cloud_print_json(json *out, const job *job, const cloud_info *info, const pcgpu_file_info *file);
 void cloud_print_text(FILE *out, const job *job, const cloud_info *info, const pcgpu_file_info *file);
 
+/* pcgpu --version, with all that this build and machine can do if verbose. */
+void version_print(bool verbose);
+
 #endif

@@ -193,6 +193,4 @@ int job_write_array(job *job, const char *name, const pcgpu_array *array);
 /* `format` NULL: from the name of the output, else bin. */
 int job_write_arrays(job *job, const char *name, const char *format, const pcgpu_array *arrays, int count);
 
-void version_print(bool verbose);
-
 #endif

@@ -246,7 +246,8 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
     if (sizes[1] % record || sizes[1] / record != (uint64_t)in->points) {
         return pc_fail(
             in->context, PCGPU_ERROR_FORMAT,
-            "%s: %lu bytes of compressed data cannot be %lld points of %zu bytes; correct the header or export it again",
+            "%s: %lu bytes of compressed data cannot be %lld points of %zu bytes; correct the header or export it "
+            "again",
             in->name, (unsigned long)sizes[1], (long long)in->points, record);
     }
     /* No three bytes of LZF expand to more than 264, so a larger claim is refused before it is believed. */

@@ -1,5 +1,5 @@
-/* Shared by odometry of scans and of depth images: the sensor's motion, and the state machine of a sequence, which is in
- * odometry_track.c; odometry_lidar.c and odometry_depth.c have the operations of each kind. */
+/* Shared by odometry of scans and of depth images: the sensor's motion, and the state machine of a sequence, which is
+ * in odometry_track.c; odometry_lidar.c and odometry_depth.c have the operations of each kind. */
 #ifndef PC_ODOMETRY_H
 #define PC_ODOMETRY_H
 

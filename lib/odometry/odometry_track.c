@@ -1,8 +1,8 @@
 /* Odometry: the state machine that scans and depth images share, from frame to pose.
  *
- * A frame is taken and found from the motion: registered to the reference from the predicted and from the last pose. One
- * that is not is tried against frames that were kept with their poses, a bounded number of them, before it is called
- * lost; a pose that one of these gives is registered to the reference once more. A frame with a pose becomes the
+ * A frame is taken and found from the motion: registered to the reference from the predicted and from the last pose.
+ * One that is not is tried against frames that were kept with their poses, a bounded number of them, before it is
+ * called lost; a pose that one of these gives is registered to the reference once more. A frame with a pose becomes the
  * reference or joins it. */
 #include "odometry.h"
 #include "solve.h"

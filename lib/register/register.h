@@ -162,7 +162,11 @@ pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, 
                              pc_register_fn *one, pcgpu_registration *results);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
-double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin);
+static inline double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin) {
+    const double now = pc_now();
+    w->seconds[which] += now - begin;
+    return now;
+}
 
 /* The returns near the sensor of one scan (register_carrier.c). Points of another scan at the same places belong to the
  * carrier, such as the roof of a car. All zero: none. */
@@ -210,33 +214,10 @@ pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xy
  * views of a pc_register_work. */
 void pc_register_look(void *work);
 
-/* The usable points of a cloud, with its normals where the method takes them (icp_points.c); their means by voxels
- * of `size` metres, or themselves when it is 0. `out` is zeroed before, or what an earlier call left. */
-pcgpu_status pc_rows_select(pc_register_work *w, const pcgpu_cloud *cloud, pc_rows *out);
-pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, double size, pc_rows *out);
-void pc_rows_free(pc_rows *rows);
-
 /* Fills what the result says of the last pose of ICP, measured with all weights 1; and when the transform is there, for
  * each method, free space, score, and whether it converged with the reason (register_verdict.c). */
 pcgpu_status pc_register_evaluate(pc_register_work *w);
 pcgpu_status pc_register_check_convergence(pc_register_work *w);
-
-/* Prepares and iterates level `l` of params->levels; sets pose, converged and, when nothing can be done, stopped. */
-pcgpu_status pc_register_level(pc_register_work *w, int l);
-
-/* One pass over the level's source at the present pose. */
-typedef struct pc_register_weights {
-    pc_icp_kernel kernel;
-    double scale; /* metres */
-} pc_register_weights;
-pcgpu_status pc_register_step(pc_register_work *w, pc_icp_rows kind, pc_register_weights weights, double *sums);
-
-/* The weights of a score: 1/4 at 0.4 of the level's spacing. */
-pc_register_weights pc_register_score_weights(const pc_register_work *w);
-
-/* Registers by method ndt (ndt.c): sets the pose and the result except transform and convergence check, source and
- * target points, center and radii of gyration. */
-pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* The pose to start from, and the transform of the result, for the offsets of the clouds. */
 void pc_register_import_pose(pc_register_work *w);

@@ -1,6 +1,7 @@
 /* One registration from one start: by ndt, or by levels of ICP from coarse to fine. */
 #include "icp_ops.h"
-#include "register.h"
+#include "ndt.h"
+#include "icp.h"
 
 #include <string.h>
 

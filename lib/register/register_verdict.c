@@ -1,6 +1,6 @@
 /* Registration: score, conditioning and convergence check of a result. */
 #include "optimizer.h"
-#include "register.h"
+#include "icp.h"
 #include "solve.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A registration in progress: its pose, what its clouds look like from their sensors, its end. */
 #include "icp_grid.h"
 #include "icp_ops.h"
-#include "register.h"
+#include "icp.h"
 #include "solve.h"
 
 #include <stdio.h>

@@ -32,7 +32,7 @@ cuda/register/icp cuda/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt
 cuda/register/projective cuda/core lib/register/projective
 cuda/fuse cuda/core lib/fuse
-cmd cmd/cli cmd/config cmd/job cmd/bench cmd/sweeps
+cmd cmd/cli cmd/config cmd/info cmd/job cmd/bench cmd/sweeps
 cmd/cli lib lib/core
 cmd/job lib lib/core cmd/cli
 cmd/config cmd/cli cmd/job
@@ -73,6 +73,43 @@ bad=$(echo "$includes" | awk '{ sub(":.*", "", $1); sub(".*/", "", $1) } $1 ~ /h
 [ -z "$bad" ] || fail "a circle of includes:
 $bad"
 
+# Calls, of the objects that were built beside PCGPU: lines "CALLER DEFINER SYMBOL", with the names of sources.
+build=${PCGPU:+${PCGPU%/cmd/pcgpu}}
+calls=$({ echo "$sources" | sed 's/^/source /'
+    find "$build/lib/libpcgpu.a.p" "$build/cmd/libcmd.a.p" "$build/cmd/pcgpu.p" -name '*.o' 2> /dev/null | xargs -r nm -A; } | awk '
+    $1 == "source" { floor = name = $2; sub("/.*", "", floor)
+        mangled = floor == "cuda" ? ".._" name : substr(name, length(floor) + 2); gsub("/", "_", mangled)
+        source[(floor == "cmd") "/" mangled] = name; next }
+    { split($1, place, ":"); file = place[1]; object = file; sub(".*/", "", object); sub("[.]o$", "", object)
+      key = (file ~ "/cmd/[a-z]*[.a]*[.]p/[^/]*$") "/" object
+      file = key in source ? source[key] : key; symbol = $NF; kind = $(NF - 1) }
+    kind == "U" { needs[++count] = file " " symbol }
+    kind ~ /^[TDBRVWC]$/ { home[symbol] = file }
+    END { for (k = 1; k <= count; k++) { split(needs[k], need, " ")
+            if (need[2] in home && home[need[2]] != need[1]) print need[1], home[need[2]], need[2] } }' | sort -u)
+if [ -z "$calls" ]; then
+    echo "skipped: calls: no objects beside PCGPU"
+fi
+bad=$(echo "$calls" | awk 'NF { print $1, $2 }' | sort -u | tsort 2>&1 > /dev/null)
+[ -z "$bad" ] || fail "a circle of calls:
+$bad"
+
+# A function is defined in the folder that promises it. cuda/ has what headers of the same folder of lib/ promise to it.
+bad=$(echo "$calls" | awk 'NF { print $3, $2 }' | sort -u | while read -r symbol file; do
+    echo "$symbol ${file%/*}"
+done | awk -v headers="$(echo "$sources" | grep '\.h$' | grep -v '^lib/pcgpu' | tr '\n' ' ')" '
+    { folder[$1] = $2 }
+    END { n = split(headers, list, " ")
+          for (k = 1; k <= n; k++) {
+              place = list[k]; sub("/[^/]*$", "", place)
+              while ((getline line < list[k]) > 0) {
+                  if (line !~ /^[a-zA-Z].*[ *][a-z][a-z0-9_]*\(/) continue
+                  name = line; sub("\\(.*", "", name); sub(".*[ *]", "", name)
+                  if (name in folder && folder[name] != place && folder[name] !~ "^cuda" && name !~ "^pcgpu_")
+                      print list[k] ": " name " is defined in " folder[name] } } }')
+[ -z "$bad" ] || fail "a prototype whose function is in another folder:
+$bad"
+
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.
 speech='(^|[^a-zA-Z0-9_])(printf|puts|putchar|perror|vprintf|exit|_exit|_Exit|quick_exit|abort|getenv|secure_getenv|setenv|system|popen|signal|sigaction)[ ]*\('
 streams='(^|[^a-zA-Z0-9_])(stdout|stderr|stdin)([^a-zA-Z0-9_]|$)'
@@ -108,6 +145,30 @@ for file in $sources; do
     lines=$(wc -l <"$file")
     [ "$lines" -le 400 ] || fail "$file has $lines lines, more than 400; split it by subject"
 done
+
+# Formatting, by the clang-format of Debian 12; others break lines in other places.
+if clang-format --version 2> /dev/null | grep -q 'version 14\.'; then
+    bad=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs clang-format --dry-run 2>&1 | sed -n 's/: warning:.*//p' | head)
+    [ -z "$bad" ] || fail "these lines are not as .clang-format has them:
+$bad"
+else
+    echo "skipped: formatting: no clang-format 14"
+fi
+bad=$(git ls-files '*.c' '*.h' '*.cu' '*.cuh' | xargs awk 'length > 120 { print FILENAME ":" FNR }' | head)
+[ -z "$bad" ] || fail "lines of more than 120 columns:
+$bad"
+
+# FOLDER and the most lines that its sources may have.
+while read -r folder most; do
+    lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
+    [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
+done << END
+cmd 19000
+lib 40600
+cuda 12400
+python 4100
+tests 50400
+END
 
 # A file that a tool left behind is not committed.
 known='.ci .clang-format .gitignore BENCHMARKS.md CITATION.cff CONTRIBUTING.md Dockerfile LICENSE NEWS.md README.md SECURITY.md cmd

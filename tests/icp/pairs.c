@@ -1,9 +1,8 @@
 /* Registration by cells from points to the result, on every back end: pairs cpu|cuda [SEED] [quick|tiny].
  *
- * First the paths of pairs, made here, against those of one thread: one by one and all at once. Then pcgpu_register and pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that
- * they report, byte for byte.
- * `tiny`, for tools that are slow: one pair on CUDA.
- * Exit code 0 passed, 1 failed, 77 no such device. */
+ * First the paths of pairs, made here, against those of one thread: one by one and all at once. Then pcgpu_register and
+ * pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that they report, byte for byte.
+ * `tiny`, for tools that are slow: one pair on CUDA. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_ops.h"
 #include "simd.h"
 #include "icp_test.h"

@@ -2,7 +2,7 @@
 #include "icp_grid.h"
 #include "icp_ops.h"
 #include "optimizer.h"
-#include "register.h"
+#include "icp.h"
 #include "solve.h"
 
 #include <stdio.h>
@@ -22,12 +22,6 @@
 /* Nearest neighbours do not converge further than a cycle of poses this close together. */
 #define CYCLE_VOXELS  4e-3
 #define CYCLE_RADIANS 1e-4
-
-double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin) {
-    double now = pc_now();
-    w->seconds[which] += now - begin;
-    return now;
-}
 
 /* ---- preparation ------------------------------------------------------------------------------------------------- */
 

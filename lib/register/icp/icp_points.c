@@ -1,5 +1,5 @@
 /* Registration by ICP: the usable points of a cloud with the normals that it brings, and their means by voxel. */
-#include "register.h"
+#include "icp.h"
 #include "voxelize_ops.h"
 
 #include <stdlib.h>

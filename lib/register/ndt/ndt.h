@@ -84,4 +84,8 @@ void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin);
 /* Fills the result from the end of the optimizer, except transform and convergence check. */
 void pc_ndt_evaluate(const pc_ndt_work *c, const pc_ndt_optimizer *optimizer);
 
+/* Registers by method ndt (ndt.c): sets the pose and the result except transform and convergence check, source and
+ * target points, center and radii of gyration. */
+pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
+
 #endif
