@@ -42,9 +42,6 @@ static pcgpu_status allocate_records(pcgpu_context *context, const pc_voxelize_j
         PC_TRY(pc_voxelize_take(context, job->rows, &s->rank));
     }
     PC_TRY(pc_voxelize_take(context, job->rows, &s->overflow_rows));
-    if (job->rows >= SMALL) {
-        PC_TRY(pc_voxelize_take(context, (job->rows + 31) / 32, &s->flags));
-    }
     if (c->out && c->out->point_voxel) {
         s->point_voxel = c->out->point_voxel;
     } else {

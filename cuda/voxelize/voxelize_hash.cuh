@@ -1,4 +1,4 @@
-/* Variants `hash` and `direct` of voxelization, in two to six kernels and without a sort of all records. The first P
+/* Variants `hash` and `direct` of voxelization, in two or three kernels and without a sort of all records. The first P
  * records of a voxel by index are kept (P = max_points); without a limit all are, and reduced to means or single
  * records.
  *
@@ -8,16 +8,13 @@
  *
  * scan: A voxel's id is the rank of its lowest record among the lowest records of all voxels: a prefix sum in one pass
  * with decoupled look-back (Merrill and Garland 2016) over "is the lowest record of its voxel". The same pass assigns
- * ranges of an array to the overflow records of each voxel, and copies the slots to an array that is ordered by id. If
- * the cloud is not small (PC_VOXELIZE_SMALL), insert sets flags for the few records that can be lowest or are overflow,
- * a bit each, and only flagged records are read again.
- *
- * gather: Overflow records are copied to the ranges of their voxels. For small clouds the scan kernel does this.
+ * ranges of an array to the overflow records of each voxel, copies them there, and copies the slots to an array that is
+ * ordered by id.
  *
  * emit (voxelize_emit.cuh): The kept records of each voxel are sorted, features are computed, slots are cleared.
  * Without a limit the kernel of voxelize_reduce.cuh takes its place.
  *
- * A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small clouds with a small P, unless they are
+ * A fused kernel (voxelize_fused.cuh) replaces scan and emit for small clouds with a small P, unless they are
  * very small, so that nothing is written for another kernel to read.
  *
  * Variant `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in
@@ -48,9 +45,7 @@ enum {
     PC_INSERT_THREADS = 256,
     PC_INSERT_BLOCKS = 8,
     PC_SCAN_THREADS = 512,
-    PC_SCAN_BLOCKS = 3,                 /* with flags */
     PC_TILE_ROWS = 2 * PC_SCAN_THREADS, /* records per block of the scan */
-    PC_FLAG_WORDS = 16,                 /* with flags: words of 32 records per warp */
     PC_REDUCE_THREADS = 128,
     PC_REDUCE_BLOCKS = 8,
     PC_EMIT_THREADS = 128,
@@ -152,7 +147,7 @@ typedef struct pc_voxelize_params {
     pc_voxelize_counters *counters;
     /* Of this call: */
     union {
-        uint32_t *tag;      /* rows: slot, PC_OVERFLOW, PC_MAYBE_FIRST; with flags only for flagged records */
+        uint32_t *tag;      /* rows: slot, PC_OVERFLOW, PC_MAYBE_FIRST */
         uint32_t *occupied; /* direct: occupied cells, in PC_PARTITIONS lists */
     };
     int32_t *point_voxel; /* of the result; may be NULL */
@@ -162,7 +157,6 @@ typedef struct pc_voxelize_params {
     };
     union {
         struct {
-            uint2 *flags;              /* a bit per record: PC_MAYBE_FIRST, PC_OVERFLOW; NULL for small clouds */
             uint32_t *rank;            /* rows: of an overflow record among those of its voxel */
             unsigned long long *tiles; /* scan: counts that each block publishes */
             pc_voxel *voxels;

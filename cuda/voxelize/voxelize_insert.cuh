@@ -211,19 +211,8 @@ __device__ static void store_records(const pc_voxelize_params &s, uint32_t i, bo
     } else if (overflow) {
         s.rank[i] = rank - p;
     }
-    const bool has_flags = !BUCKETS && s.flags;
-    if (has_flags) {
-        const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.maybe_first),
-                       overflows = __ballot_sync(PC_ALL_LANES, overflow);
-        if (lane == 0) {
-            s.flags[i / 32] = make_uint2(maybe, overflows);
-        }
-    }
     if (i < s.rows) {
-        if (!has_flags || overflow || a.maybe_first) {
-            s.tag[i] =
-                in_range ? slot | (overflow ? PC_OVERFLOW : 0) | (a.maybe_first ? PC_MAYBE_FIRST : 0) : PC_NO_SLOT;
-        }
+        s.tag[i] = in_range ? slot | (overflow ? PC_OVERFLOW : 0) | (a.maybe_first ? PC_MAYBE_FIRST : 0) : PC_NO_SLOT;
         if (s.point_voxel) {
             s.point_voxel[i] = -1;
         }

@@ -62,18 +62,9 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
                       *s);
 }
 
-/* Only small clouds have a graph, and their scan is one kernel. */
 static pcgpu_status add_scan(pcgpu_context *context, const call *c) {
-    const pc_voxelize_params *s = &c->params;
-    if (s->flags) {
-        const uint32_t words = PC_FLAG_WORDS;
-        const int rows = PC_FLAG_WORDS * PC_SCAN_THREADS;
-        PC_TRY(add_kernel(context, c, SCAN, pc_blocks(s->rows, rows), PC_SCAN_THREADS, bytes_of_lists(words),
-                          scan_flagged_kernel, *s, words));
-        return add_kernel(context, c, SCAN, blocks_for(context, s->rows, rows, PC_SCAN_BLOCKS), PC_SCAN_THREADS,
-                          bytes_of_lists(words), gather_flagged_kernel, *s, words);
-    }
-    return add_kernel(context, c, SCAN, pc_blocks(s->rows, PC_TILE_ROWS), PC_SCAN_THREADS, 0, scan_kernel, *s);
+    return add_kernel(context, c, SCAN, pc_blocks(c->params.rows, PC_TILE_ROWS), PC_SCAN_THREADS, 0, scan_kernel,
+                      c->params);
 }
 
 /* Voxels that a block of emit has in shared memory at once: whole stripes. */
