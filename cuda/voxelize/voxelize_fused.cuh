@@ -6,10 +6,11 @@
 #define PC_VOXELIZE_FUSED_CUH
 
 #include "voxelize_scan.cuh"
-#include "voxelize_select.cuh"
+#include "voxelize_staged.cuh"
 
 enum {
     FUSED_WARPS = PC_FUSED_THREADS / 32,
+    LOAD_BATCH = 2,           /* values of kept records that a thread loads together */
     VOXEL_BATCH = 5,          /* voxels per warp and step if each has at most 32 records */
     GATHER_BATCH = 8,         /* overflow records that a thread loads together */
     FUSED_OVERFLOW_BATCH = 8, /* the same for a lane that selects: registers are few */
@@ -190,9 +191,9 @@ __device__ static void select_lane_sized(const pc_voxelize_params &s, fused_memo
 }
 
 /* Copies the overflow records of a voxel from buckets to overflow_rows, from `first` on, by threads `lane` of `lanes`.
- * Returns the voxel and the chunk as select_kept expects them. */
+ * Returns the voxel as select_kept expects it. */
 __device__ static large_voxel gather_overflow(const pc_voxelize_params &s, fused_memory *m, int voxel, uint32_t first,
-                                              uint32_t lane, uint32_t lanes, chunk *c) {
+                                              uint32_t lane, uint32_t lanes) {
     large_voxel of = m->of[voxel];
     of.overflow_begin = first;
     for (uint32_t i = lane; i < of.overflow; i += GATHER_BATCH * lanes) {
@@ -214,7 +215,6 @@ __device__ static large_voxel gather_overflow(const pc_voxelize_params &s, fused
             s.overflow_rows[first + index] = row[k];
         }
     }
-    *c = chunk{0, 0, 0, m->kept, m->rows + m->begin[voxel] - voxel * s.kept, NULL, NULL};
     return of;
 }
 
@@ -222,14 +222,13 @@ __device__ static large_voxel gather_overflow(const pc_voxelize_params &s, fused
 __device__ static void select_others(const pc_voxelize_params &s, fused_memory *m, uint32_t *scratch) {
     __shared__ uint32_t begin;
     const int warp = (int)threadIdx.x / 32;
-    chunk c;
     for (int i = warp; i < m->count[WARP_SIZED]; i += FUSED_WARPS) {
         const int voxel = m->of_size[WARP_SIZED][i], lane = (int)threadIdx.x % 32;
         uint32_t first = lane == 0 ? atomicAdd(&s.counters->overflow, m->of[voxel].overflow) : 0;
         first = __shfl_sync(PC_ALL_LANES, first, 0);
-        const large_voxel of = gather_overflow(s, m, voxel, first, (uint32_t)lane, 32, &c);
+        const large_voxel of = gather_overflow(s, m, voxel, first, (uint32_t)lane, 32);
         __syncwarp();
-        select_kept<FUSED_OVERFLOW_BATCH>(s, c, of, scratch + warp * (PC_MAX_POINTS + 4));
+        select_kept<FUSED_OVERFLOW_BATCH>(s, of, true, m->rows + m->begin[voxel], scratch + warp * (PC_MAX_POINTS + 4));
     }
     for (int i = 0; i < m->count[BLOCK_SIZED]; i++) {
         const int voxel = m->of_size[BLOCK_SIZED][i];
@@ -238,45 +237,18 @@ __device__ static void select_others(const pc_voxelize_params &s, fused_memory *
             begin = atomicAdd(&s.counters->overflow, m->of[voxel].overflow);
         }
         __syncthreads();
-        const large_voxel of = gather_overflow(s, m, voxel, begin, threadIdx.x, PC_FUSED_THREADS, &c);
+        const large_voxel of = gather_overflow(s, m, voxel, begin, threadIdx.x, PC_FUSED_THREADS);
         __syncthreads();
-        select_kept_by_block<FUSED_WARPS, FUSED_OVERFLOW_BATCH>(s, c, of, scratch);
+        select_kept_by_block<FUSED_WARPS, FUSED_OVERFLOW_BATCH>(s, of, m->rows + m->begin[voxel], scratch);
     }
 }
 
 /* ---- features --------------------------------------------------------------------------------------------------- */
 
-/* Value: float4, a whole record of four columns; or float, a column of a record of any number of columns. */
-template <typename Value> __device__ static uint32_t values_per_record(const pc_voxelize_params &s) {
-    return sizeof(Value) == sizeof(float4) ? 1 : (uint32_t)s.columns;
-}
-
 /* Kept records that fit into the shared memory of a block. */
 template <typename Value> __device__ static int fused_records(const pc_voxelize_params &s) {
     const int columns = (int)(values_per_record<Value>(s) * sizeof(Value) / sizeof(float));
     return columns <= 4 ? (int)PC_FUSED_RECORDS : PC_FUSED_RECORDS * 4 / columns;
-}
-
-/* Loads the kept records into shared memory. */
-template <typename Value> __device__ static void load_fused_records(const pc_voxelize_params &s, fused_memory *m) {
-    enum { AT_A_TIME = 2 };
-    const uint32_t width = values_per_record<Value>(s), factor = factor_of(width), all = (uint32_t)m->records * width;
-    for (uint32_t first = threadIdx.x; first < all; first += AT_A_TIME * PC_FUSED_THREADS) {
-        Value value[AT_A_TIME] = {};
-#pragma unroll
-        for (uint32_t k = 0; k < AT_A_TIME; k++) {
-            const uint32_t i = first + k * PC_FUSED_THREADS, record = divide(i, width, factor);
-            if (i < all) {
-                value[k] = ((const Value *)s.data)[(size_t)m->rows[record] * width + (i - record * width)];
-            }
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < AT_A_TIME; k++) {
-            if (first + k * PC_FUSED_THREADS < all) {
-                ((Value *)m->values)[first + k * PC_FUSED_THREADS] = value[k];
-            }
-        }
-    }
 }
 
 /* Coordinates and count. The key gives the cell without divisions of floating-point numbers. */
@@ -285,42 +257,6 @@ __device__ static void write_cell(const pc_voxelize_params &s, uint32_t id, uint
     ((int4 *)s.coords)[id] =
         make_int4(0, (int)plane, (int)(line - plane * pc_grid_cells(s, 1)), (int)(key - line * pc_grid_cells(s, 0)));
     s.counts[id] = kept;
-}
-
-/* point_voxel of the records of `voxels` voxels with ids from `first` on. */
-__device__ static void write_point_voxels(const pc_voxelize_params &s, const fused_memory *m, uint32_t first,
-                                          int voxels) {
-    for (int i = (int)threadIdx.x; i < m->records; i += PC_FUSED_THREADS) {
-        if (m->voxel_of[i] < voxels) {
-            s.point_voxel[m->rows[i]] = (int32_t)(first + m->voxel_of[i]);
-        }
-    }
-}
-
-template <typename Value>
-__device__ static void write_fused_means(const pc_voxelize_params &s, const fused_memory *m, uint32_t first,
-                                         int voxels) {
-    const int columns = (int)(values_per_record<Value>(s) * sizeof(Value) / sizeof(float));
-    for (int i = (int)threadIdx.x; i < voxels * columns; i += PC_FUSED_THREADS) {
-        const int v = i / columns, k = i % columns;
-        const float *values = (const float *)m->values + m->begin[v] * columns;
-        s.means[(size_t)first * columns + (size_t)i] = pc_voxel_mean(values, columns, NULL, m->kept[v], k, false);
-    }
-}
-
-/* Records, and zeros up to P. */
-template <typename Value>
-__device__ static void write_records(const pc_voxelize_params &s, const fused_memory *m, uint32_t first, int voxels) {
-    const uint32_t width = values_per_record<Value>(s), all = (uint32_t)s.kept * width, factor = factor_of(all);
-#pragma unroll 2
-    for (uint32_t i = threadIdx.x; i < (uint32_t)voxels * all; i += PC_FUSED_THREADS) {
-        const uint32_t v = divide(i, all, factor), offset = i - v * all;
-        Value value = {};
-        if (offset < (uint32_t)m->kept[v] * width) {
-            value = ((const Value *)m->values)[m->begin[v] * width + offset];
-        }
-        ((Value *)s.features)[(size_t)first * all + i] = value;
-    }
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
@@ -371,22 +307,14 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
             select_others(s, &m, scratch);
         }
         __syncthreads();
-        load_fused_records<Value>(s, &m);
+        load_records<Value, PC_FUSED_THREADS, LOAD_BATCH>(s, m, (float *)m.values);
         __syncthreads();
         const uint32_t first = m.before + (uint32_t)done;
         const int in_result = first < s.max_voxels ? (int)min((uint32_t)count, s.max_voxels - first) : 0;
         if (here && voxel - done < in_result) {
             write_cell(s, m.before + (uint32_t)voxel, key, (int)mine.kept);
         }
-        if (s.point_voxel) {
-            write_point_voxels(s, &m, first, in_result);
-        }
-        if (s.means) {
-            write_fused_means<Value>(s, &m, first, in_result);
-        }
-        if (s.kind == PCGPU_FEATURES_POINTS) {
-            write_records<Value>(s, &m, first, in_result);
-        }
+        write_staged<Value, PC_FUSED_THREADS>(s, m, (const float *)m.values, in_result, consecutive{first});
         begin += m.records;
         done += count;
     }

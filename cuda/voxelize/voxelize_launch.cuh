@@ -81,7 +81,8 @@ static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
                           *s);
     }
     return add_kernel(context, c, EMIT, PC_EMIT_BLOCKS * multiprocessors, PC_EMIT_THREADS,
-                      (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float), emit_kernel, *s, chunk_of(s));
+                      (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float),
+                      s->aligned ? emit_kernel<float4> : emit_kernel<float>, *s, chunk_of(s));
 }
 
 typedef void direct_emit(const pc_voxelize_params s, uint32_t overfull_blocks);

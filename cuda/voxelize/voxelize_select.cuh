@@ -5,31 +5,16 @@
 #include "voxelize_hash.cuh"
 
 enum {
-    STRIPE = 2, /* consecutive voxels per block: overfull voxels are often neighbours, and several blocks share them */
     OVERFLOW_BATCH = 16,                 /* overflow records that a lane loads together */
     SMALL_OVERFLOW_BATCH = 4,            /* the same for few */
     BLOCK_OVERFLOW = 32 * OVERFLOW_BATCH /* overflow records of a voxel for which the whole block is used */
 };
-
-/* The voxels that a block emits together: STRIPE consecutive ones of every `stride`. Arrays are in shared memory. */
-typedef struct chunk {
-    uint32_t first, stride; /* ids: of the first voxel; between stripes */
-    int voxels;
-    int16_t *kept;  /* per voxel; -1 if it is not in the result */
-    uint32_t *rows; /* kept records, P per voxel */
-    float *values;  /* their columns, then zeros */
-    float *means;   /* of x y z, 3 per voxel, if the features need them */
-} chunk;
 
 /* A voxel with more records than a slot has. */
 typedef struct large_voxel {
     int voxel, kept;
     uint32_t slot, overflow, overflow_begin;
 } large_voxel;
-
-__device__ static uint32_t id_of(const chunk &c, int voxel) {
-    return c.first + (uint32_t)(voxel / STRIPE) * c.stride + (uint32_t)(voxel % STRIPE);
-}
 
 /* value / divisor if value * divisor < 2^32; factor: factor_of(divisor). */
 __device__ static uint32_t divide(uint32_t value, uint32_t divisor, uint32_t factor) {
@@ -195,12 +180,13 @@ __device__ static void select_by_block(const Overflow &overflow, uint32_t count,
     }
 }
 
-/* Loads the records kept on arrival, and clears `extra`. */
-__device__ static void load_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
+/* Loads the records kept on arrival, of which `first` has those of the slot, and clears `extra`. */
+__device__ static void load_kept(const pc_voxelize_params &s, const large_voxel &of, const uint32_t *first,
+                                 uint32_t *rows) {
     uint32_t *extra = pc_extra_of(s, of.slot);
     for (int k = (int)threadIdx.x % 32; k < of.kept; k += 32) {
         if (k < PC_SLOT_RECORDS) {
-            rows[k] = c.rows[of.voxel * s.kept + k];
+            rows[k] = first[k];
         } else {
             rows[k] = extra[k - PC_SLOT_RECORDS];
             extra[k - PC_SLOT_RECORDS] = PC_NO_RECORD;
@@ -209,25 +195,26 @@ __device__ static void load_kept(const pc_voxelize_params &s, const chunk &c, co
     __syncwarp();
 }
 
-/* The kept records of a voxel, in order; by a warp. */
+/* Writes the kept records of a voxel, in order, to `kept`, which has those of the slot; by a warp. */
 template <int BATCH>
-__device__ static void select_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
-    load_kept(s, c, of, rows);
-    if (c.kept[of.voxel] >= 0) { /* others are not in the result: only cleared */
+__device__ static void select_kept(const pc_voxelize_params &s, const large_voxel &of, bool in_result, uint32_t *kept,
+                                   uint32_t *rows) {
+    load_kept(s, of, kept, rows);
+    if (in_result) { /* else only cleared */
         select_by_warp<BATCH, SMALL_OVERFLOW_BATCH>((const uint32_t *)s.overflow_rows + of.overflow_begin, of.overflow,
-                                                    of.kept, rows, c.rows + of.voxel * s.kept);
+                                                    of.kept, rows, kept);
     }
 }
 
 /* The same by the block. rows: P per warp. */
 template <int WARPS, int BATCH>
-__device__ static void select_kept_by_block(const pc_voxelize_params &s, const chunk &c, const large_voxel &of,
+__device__ static void select_kept_by_block(const pc_voxelize_params &s, const large_voxel &of, uint32_t *kept,
                                             uint32_t *rows) {
     if (threadIdx.x < 32) {
-        load_kept(s, c, of, rows);
+        load_kept(s, of, kept, rows);
     }
     select_by_block<WARPS, BATCH>((const uint32_t *)s.overflow_rows + of.overflow_begin, of.overflow, s.kept, rows,
-                                  c.rows + of.voxel * s.kept);
+                                  kept);
     __syncthreads();
 }
 
@@ -240,45 +227,6 @@ __device__ static void count_lower(const uint32_t *rows, int most, const uint32_
             const uint4 other = *(const uint4 *)(rows + 32 * k + i);
             rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
         }
-    }
-}
-
-__device__ static void load_voxel(const pc_voxelize_params &s, uint32_t id, pc_voxel *to) {
-    if (id < s.capacity) {
-        *to = s.voxels[id];
-    }
-}
-
-/* Copies the voxels that have been loaded to the chunk; a thread per voxel. Voxels with more records than a slot has
- * are listed for select_kept, those for the whole block from the list's end. */
-__device__ static void list_voxels(const pc_voxelize_params &s, const chunk &c, uint32_t found, const pc_voxel &of,
-                                   large_voxel *list, int count[2]) {
-    const int v = (int)threadIdx.x, p = s.kept;
-    const uint32_t id = id_of(c, v);
-    if (v >= c.voxels || id >= found) {
-        c.kept[v] = -1;
-        return;
-    }
-    uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
-    if (of.kept > PC_SLOT_RECORDS || of.overflow) {
-        const bool from_end = of.overflow >= BLOCK_OVERFLOW && id < s.max_voxels;
-        const int offset = atomicAdd(&count[from_end], 1);
-        list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
-            large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};
-    } else {
-        order_four(row);
-    }
-    pc_clean_slot(s, of);
-#pragma unroll
-    for (int k = 0; k < PC_SLOT_RECORDS; k++) {
-        if (k < p) {
-            c.rows[v * p + k] = row[k];
-        }
-    }
-    c.kept[v] = -1;
-    if (id < s.max_voxels) {
-        c.kept[v] = (int16_t)of.kept;
-        s.counts[id] = (int32_t)of.kept;
     }
 }
 
