@@ -3,6 +3,7 @@
 #define PC_COMMON_CUH
 
 #include "backend.h"
+#include "error.h"
 
 #include <cuda_runtime.h>
 
@@ -12,15 +13,6 @@
         cudaError_t cuda_try_error_ = (call);                                                                          \
         if (cuda_try_error_ != cudaSuccess) {                                                                          \
             return pc_cuda_fail(context, cuda_try_error_, #call, __FILE__, __LINE__);                                  \
-        }                                                                                                              \
-    } while (0)
-
-/* The same for a call that returns a pcgpu_status. */
-#define PC_TRY(call)                                                                                                   \
-    do {                                                                                                               \
-        pcgpu_status pc_try_status_ = (call);                                                                          \
-        if (pc_try_status_ != PCGPU_OK) {                                                                              \
-            return pc_try_status_;                                                                                     \
         }                                                                                                              \
     } while (0)
 

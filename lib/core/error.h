@@ -5,6 +5,24 @@
 
 #include "pcgpu.h"
 
+/* Leaves a function with the status of a call that failed. */
+#define PC_TRY(call)                                                                                                   \
+    do {                                                                                                               \
+        pcgpu_status pc_try_status_ = (call);                                                                          \
+        if (pc_try_status_ != PCGPU_OK) {                                                                              \
+            return pc_try_status_;                                                                                     \
+        }                                                                                                              \
+    } while (0)
+
+/* The same in a function that owns something: goes to its cleanup label. */
+#define PC_TRY_OR(label, status, call)                                                                                 \
+    do {                                                                                                               \
+        (status) = (call);                                                                                             \
+        if ((status) != PCGPU_OK) {                                                                                    \
+            goto label;                                                                                                \
+        }                                                                                                              \
+    } while (0)
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -80,11 +80,10 @@ static pcgpu_status find_format(pcgpu_context *context, FILE *stream, const char
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: does not begin as a file of gzip; give --format if it is another", shown);
     }
-    pcgpu_status status = choose_format(context, shown, format, found, what, chosen);
-    if (status == PCGPU_OK && bytes->size == 0 && !(*chosen)->may_be_empty) {
-        status = pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is empty; give a file with points", shown);
-    }
-    return status;
+    PC_TRY(choose_format(context, shown, format, found, what, chosen));
+    return bytes->size > 0 || (*chosen)->may_be_empty
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is empty; give a file with points", shown);
 }
 
 /* Reads the rest of a file of gzip, expands it and finds the format of what it holds, with its name less .gz. */
@@ -93,14 +92,10 @@ static pcgpu_status read_gzip(pcgpu_context *context, FILE *stream, const char *
     const char *shown = pc_input_name(name);
     pc_bytes packed = *bytes;
     *bytes = (pc_bytes){NULL, 0};
-    pcgpu_status status = pc_bytes_read(context, stream, shown, &packed);
-    if (status == PCGPU_OK) {
-        status = pc_inflate(context, shown, packed.data, packed.size, true, pc_bytes_limit(), bytes);
-        pc_bytes_free(&packed);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_bytes_read(context, stream, shown, &packed));
+    pcgpu_status status = pc_inflate(context, shown, packed.data, packed.size, true, pc_bytes_limit(), bytes);
+    pc_bytes_free(&packed);
+    PC_TRY(status);
     char *inner = strdup(name);
     if (!inner) {
         return pc_fail_memory(context, strlen(name), shown);
@@ -122,22 +117,15 @@ static pcgpu_status read_gzip(pcgpu_context *context, FILE *stream, const char *
  * no name. An unsupported format is refused before the rest is read. On failure there is nothing to free. */
 static pcgpu_status read_bytes(pcgpu_context *context, FILE *stream, const char *name, const char *format, use what,
                                const pc_format **chosen, pc_bytes *bytes) {
-    pcgpu_status status = pc_bytes_head(context, stream, pc_input_name(name), bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    if (pc_gzip_begins(bytes->data, bytes->size)) {
-        status = read_gzip(context, stream, name, format, what, chosen, bytes);
-    } else {
-        status = find_format(context, stream, name, format, what, bytes, chosen);
-        if (status == PCGPU_OK) {
-            return pc_bytes_read(context, stream, pc_input_name(name), bytes);
-        }
-    }
+    PC_TRY(pc_bytes_head(context, stream, pc_input_name(name), bytes));
+    const bool gzip = pc_gzip_begins(bytes->data, bytes->size);
+    pcgpu_status status = gzip ? read_gzip(context, stream, name, format, what, chosen, bytes)
+                               : find_format(context, stream, name, format, what, bytes, chosen);
     if (status != PCGPU_OK) {
         pc_bytes_free(bytes);
+        return status;
     }
-    return status;
+    return gzip ? PCGPU_OK : pc_bytes_read(context, stream, pc_input_name(name), bytes);
 }
 
 /* ---- entry points --------------------------------------------------------------------------------------------- */
@@ -169,11 +157,8 @@ static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, 
             "camera:",
             shown);
     }
-    pcgpu_status status = format->read_depth(context, bytes, shown, depth);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    status = pcgpu_depth_count(context, depth, options->camera, &counts);
+    PC_TRY(format->read_depth(context, bytes, shown, depth));
+    pcgpu_status status = pcgpu_depth_count(context, depth, options->camera, &counts);
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);
         return fail_named(context, status, shown);
@@ -193,16 +178,14 @@ static pcgpu_status read_image(pcgpu_context *context, const pc_format *format, 
 static pcgpu_status depth_cloud(pcgpu_context *context, const pc_format *format, const pc_bytes *bytes,
                                 const char *shown, const pcgpu_read_options *options, pcgpu_cloud *cloud) {
     pcgpu_depth depth = {0};
-    pcgpu_status status = read_image(context, format, bytes, shown, options, &depth);
-    if (status == PCGPU_OK) {
-        status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
-        if (options->file) {
-            options->file->width = depth.width;
-            options->file->height = depth.height;
-        }
-        pc_say_encoding(options, "16-bit greyscale");
-        pcgpu_depth_free(&depth);
+    PC_TRY(read_image(context, format, bytes, shown, options, &depth));
+    pcgpu_status status = pcgpu_depth_to_cloud(context, &depth, options->camera, cloud, NULL);
+    if (options->file) {
+        options->file->width = depth.width;
+        options->file->height = depth.height;
     }
+    pc_say_encoding(options, "16-bit greyscale");
+    pcgpu_depth_free(&depth);
     return status;
 }
 
@@ -215,10 +198,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     pc_c_locale locale;
     memset(cloud, 0, sizeof *cloud);
     options = options ? options : &defaults;
-    pcgpu_status status = read_bytes(context, stream, name, options->format, USE_READ, &format, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(read_bytes(context, stream, name, options->format, USE_READ, &format, &bytes));
     if (!pc_enter_c_locale(&locale)) {
         pc_bytes_free(&bytes);
         return pc_fail_memory(context, 1, shown);
@@ -232,8 +212,8 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     if (strcmp(format->info.name, "bin") != 0) {
         pc_bytes_tidy(&bytes);
     }
-    status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)
-                                : format->read(context, &bytes, shown, options, cloud);
+    pcgpu_status status = format->read_depth ? depth_cloud(context, format, &bytes, shown, options, cloud)
+                                             : format->read(context, &bytes, shown, options, cloud);
     pc_leave_c_locale(&locale);
     pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
@@ -261,12 +241,10 @@ static pcgpu_status read_depth(pcgpu_context *context, FILE *stream, const char 
     const pc_format *chosen = NULL;
     pc_bytes bytes;
     memset(depth, 0, sizeof *depth);
-    pcgpu_status status = read_bytes(context, stream, name, format, USE_READ_DEPTH, &chosen, &bytes);
-    if (status == PCGPU_OK) {
-        status = for_camera ? read_image(context, chosen, &bytes, shown, for_camera, depth)
-                            : chosen->read_depth(context, &bytes, shown, depth);
-        pc_bytes_free(&bytes);
-    }
+    PC_TRY(read_bytes(context, stream, name, format, USE_READ_DEPTH, &chosen, &bytes));
+    pcgpu_status status = for_camera ? read_image(context, chosen, &bytes, shown, for_camera, depth)
+                                     : chosen->read_depth(context, &bytes, shown, depth);
+    pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
         memset(depth, 0, sizeof *depth);
     }
@@ -291,11 +269,7 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
                          const pcgpu_cloud *cloud) {
     const pc_format *chosen = NULL;
     pc_c_locale locale;
-    pcgpu_status status =
-        choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE, &chosen);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE, &chosen));
     if (cloud->rows < 0 || cloud->columns < 3 || cloud->columns > PCGPU_MAX_COLUMNS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%s: a cloud of %lld rows and %d columns cannot be written; 3 to %d "
@@ -309,7 +283,7 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
         pc_log(context, PCGPU_LOG_WARNING, "%s: left out: the coordinate system of the input; write .las to keep it",
                shown_output(name));
     }
-    status = chosen->write(context, stream, shown_output(name), cloud);
+    pcgpu_status status = chosen->write(context, stream, shown_output(name), cloud);
     pc_leave_c_locale(&locale);
     return status;
 }
@@ -317,7 +291,6 @@ pcgpu_status pcgpu_write(pcgpu_context *context, FILE *stream, const char *name,
 pcgpu_status pcgpu_write_arrays(pcgpu_context *context, FILE *stream, const char *name, const char *format,
                                 const pcgpu_array *arrays, int count) {
     const pc_format *chosen = NULL;
-    pcgpu_status status =
-        choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE_ARRAYS, &chosen);
-    return status == PCGPU_OK ? chosen->write_arrays(context, stream, shown_output(name), arrays, count) : status;
+    PC_TRY(choose_format(context, shown_output(name), format, pcgpu_format_of_path(name), USE_WRITE_ARRAYS, &chosen));
+    return chosen->write_arrays(context, stream, shown_output(name), arrays, count);
 }

@@ -103,10 +103,7 @@ static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const ch
             record[columns] = record[k];
             columns += !pcgpu_column_is_remainder(cloud, k);
         }
-        pcgpu_status status = pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(float));
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(float)));
     }
     if (largest > 0) {
         pc_log(context, PCGPU_LOG_WARNING,
@@ -149,8 +146,8 @@ static pcgpu_status write_arrays(pcgpu_context *context, FILE *stream, const cha
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: .bin holds one array and %d are given; write .npz", name,
                        count);
     }
-    pcgpu_status status = pc_array_size(context, name, arrays, &size);
-    return status == PCGPU_OK ? pc_write_bytes(context, stream, name, arrays->data, size) : status;
+    PC_TRY(pc_array_size(context, name, arrays, &size));
+    return pc_write_bytes(context, stream, name, arrays->data, size);
 }
 
 const pc_format pc_format_bin = {

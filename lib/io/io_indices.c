@@ -15,8 +15,8 @@ static pcgpu_status allocate(pcgpu_context *context, const char *name, size_t co
 static pcgpu_status take_integers(pcgpu_context *context, const char *name, const unsigned char *data, size_t count,
                                   int type, bool swap, pcgpu_indices *indices) {
     size_t size = pc_type_size(type);
-    pcgpu_status status = allocate(context, name, count, indices);
-    for (size_t i = 0; i < count && status == PCGPU_OK; i++) {
+    PC_TRY(allocate(context, name, count, indices));
+    for (size_t i = 0; i < count; i++) {
         double value = pc_load_value(data + i * size, type, swap);
         if (!(value >= 0 && value <= INT32_MAX)) {
             return pc_fail(context, PCGPU_ERROR_FORMAT,
@@ -25,7 +25,7 @@ static pcgpu_status take_integers(pcgpu_context *context, const char *name, cons
         }
         indices->values[indices->count++] = (int32_t)value;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status read_npy(pcgpu_context *context, const char *name, const pc_bytes *bytes, pcgpu_indices *indices) {
@@ -35,10 +35,7 @@ static pcgpu_status read_npy(pcgpu_context *context, const char *name, const pc_
             context, PCGPU_ERROR_FORMAT,
             "%s: does not begin as a .npy file; save it again with numpy.save, or name it .txt if it is text", name);
     }
-    pcgpu_status status = pc_npy_parse(context, name, bytes, &npy);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_npy_parse(context, name, bytes, &npy));
     if (npy.type < 0 || npy.type == PCGPU_FLOAT32 || npy.type == PCGPU_FLOAT64 || npy.type == PCGPU_FLOAT16) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
                        "%s: holds values of type '%s', and record indices are integers; save it as "
@@ -76,8 +73,8 @@ static pcgpu_status read_text(pcgpu_context *context, const char *name, const pc
     const char *begin = (const char *)bytes->data;
     pc_text text = {.p = begin, .end = begin + bytes->size};
     pc_span line;
-    pcgpu_status status = allocate(context, name, count_lines(bytes), indices);
-    while (status == PCGPU_OK && pc_text_line(&text, &line)) {
+    PC_TRY(allocate(context, name, count_lines(bytes), indices));
+    while (pc_text_line(&text, &line)) {
         pc_span rest = line, word, more;
         int64_t value = -1;
         bool good = pc_text_token(&rest, &word) && !pc_text_token(&rest, &more) && pc_span_count(word, &value);
@@ -90,7 +87,7 @@ static pcgpu_status read_text(pcgpu_context *context, const char *name, const pc
         }
         indices->values[indices->count++] = (int32_t)value;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status read_bin(pcgpu_context *context, const char *name, const pc_bytes *bytes, pcgpu_indices *indices) {
@@ -123,10 +120,8 @@ pcgpu_status pcgpu_read_indices(pcgpu_context *context, FILE *stream, const char
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: an archive is not read; give the indices as .npy or .txt",
                        name);
     }
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status == PCGPU_OK) {
-        status = read_any(context, name, &bytes, indices);
-    }
+    PC_TRY(pc_bytes_read(context, stream, name, &bytes));
+    pcgpu_status status = read_any(context, name, &bytes, indices);
     pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
         pcgpu_indices_free(indices);

@@ -238,8 +238,8 @@ static pcgpu_status find_extra(las_input *in, const pc_bytes *bytes, uint64_t at
 
 /* The columns by what is before the points. `in` has the header. */
 static pcgpu_status describe(las_input *in, const pc_bytes *bytes) {
-    pcgpu_status status = add_columns(in);
-    return status == PCGPU_OK ? find_extra(in, bytes, in->las->header, in->las->records, false) : status;
+    PC_TRY(add_columns(in));
+    return find_extra(in, bytes, in->las->header, in->las->records, false);
 }
 
 static pcgpu_status check_points(const las_input *in, uint64_t present) {
@@ -269,24 +269,20 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
     pc_las las;
     pc_bytes expanded = {NULL, 0};
     pc_bytes *points = bytes;
-    pcgpu_status status = read_header(context, name, bytes, &las);
     las_input in = {.context = context, .name = name, .las = &las, .complete = options->complete};
-    if (status == PCGPU_OK) {
-        pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S',
-                        bytes->data[25], las.format, las.scale[0], las.scale[1], las.scale[2]);
-        status = describe(&in, bytes);
+    PC_TRY(read_header(context, name, bytes, &las));
+    pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S',
+                    bytes->data[25], las.format, las.scale[0], las.scale[1], las.scale[2]);
+    PC_TRY(describe(&in, bytes));
+    if (las.extended > 0 && !in.described) {
+        PC_TRY(find_extra(&in, bytes, las.extended_at, las.extended, true));
     }
-    if (status == PCGPU_OK && las.extended > 0 && !in.described) {
-        status = find_extra(&in, bytes, las.extended_at, las.extended, true);
-    }
-    if (status == PCGPU_OK && las.compressed) {
-        status = pc_laz_expand(context, name, bytes, &las, &expanded);
+    if (las.compressed) {
+        PC_TRY(pc_laz_expand(context, name, bytes, &las, &expanded));
         points = &expanded;
     }
     const size_t start = las.compressed ? 0 : las.start;
-    if (status == PCGPU_OK) {
-        status = check_points(&in, (points->size - start) / las.stride);
-    }
+    pcgpu_status status = check_points(&in, (points->size - start) / las.stride);
     if (status == PCGPU_OK) {
         in.table.complete = options->complete;
         in.table.rows = (int64_t)las.points;
@@ -312,26 +308,19 @@ static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, 
     if (*wanted) {
         return PCGPU_OK;
     }
-    pcgpu_status status = read_header(context, name, head, &las);
-    if (status == PCGPU_OK) {
-        status = describe(&in, head);
+    PC_TRY(read_header(context, name, head, &las));
+    PC_TRY(describe(&in, head));
+    if (las.compressed || (las.extended > 0 && !in.described && las.stride > las.size)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "%s: %s, so it is not read in pieces; write it as .las with pcgpu convert where "
+                       "there is more memory",
+                       name, las.compressed ? "is compressed" : "describes extra bytes behind its points");
     }
-    if (status == PCGPU_OK && (las.compressed || (las.extended > 0 && !in.described && las.stride > las.size))) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "%s: %s, so it is not read in pieces; write it as .las with pcgpu convert where "
-                         "there is more memory",
-                         name, las.compressed ? "is compressed" : "describes extra bytes behind its points");
-    }
-    if (status == PCGPU_OK) {
-        status = check_points(&in, (size - las.start) / las.stride);
-    }
+    PC_TRY(check_points(&in, (size - las.start) / las.stride));
     in.table.rows = (int64_t)las.points;
     in.table.start = las.start;
-    if (status == PCGPU_OK && in.complete & PCGPU_KEEP_HEADER) {
-        status = keep(&in, head, &in.table.header);
-    }
     *table = in.table;
-    return status;
+    return in.complete & PCGPU_KEEP_HEADER ? keep(&in, head, &table->header) : PCGPU_OK;
 }
 
 const pc_format pc_format_las = {

@@ -127,12 +127,11 @@ void pc_las_put_begin(const pcgpu_header *header, bool modern, unsigned char out
 
 pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header,
                                 bool behind, uint32_t *count, uint64_t *size) {
-    pcgpu_status status = PCGPU_OK;
     uint64_t length;
     size_t at = 0;
     *count = 0;
     *size = 0;
-    for (const unsigned char *p; status == PCGPU_OK && (p = next_record(header, &at, &length));) {
+    for (const unsigned char *p; (p = next_record(header, &at, &length));) {
         if ((length > MOST_BEFORE) != behind) {
             continue;
         }
@@ -141,13 +140,13 @@ pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char
         memcpy(head, p, behind ? EXTENDED : LENGTH_AT + 2); /* little endian: the low bytes of the length */
         memcpy(head + bytes - 32, p + 28, 32);
         if (stream) {
-            status = pc_write_bytes(context, stream, name, head, bytes);
-            status = status == PCGPU_OK ? pc_write_bytes(context, stream, name, p + EXTENDED, (size_t)length) : status;
+            PC_TRY(pc_write_bytes(context, stream, name, head, bytes));
+            PC_TRY(pc_write_bytes(context, stream, name, p + EXTENDED, (size_t)length));
         }
         *count += 1;
         *size += bytes + length;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 bool pc_las_has(const char *label, size_t length) {

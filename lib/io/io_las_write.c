@@ -268,8 +268,8 @@ static pcgpu_status put_extra(las_output *o) {
     put(head, 18, 2, 4);
     put(head, 20, 2, (uint64_t)o->extras * EXTRA);
     memcpy(head + 22, "Extra Bytes", 11);
-    pcgpu_status status = pc_write_bytes(o->context, o->stream, o->name, head, VLR);
-    for (int k = 3; k < o->cloud->columns && status == PCGPU_OK; k++) {
+    PC_TRY(pc_write_bytes(o->context, o->stream, o->name, head, VLR));
+    for (int k = 3; k < o->cloud->columns; k++) {
         const int parts = o->places[k].parts;
         if (parts > 0) {
             unsigned char out[EXTRA] = {0};
@@ -279,10 +279,10 @@ static pcgpu_status put_extra(las_output *o) {
                      o->cloud->names[k]);
             const bool taken = pc_las_has(label, strlen(label));
             snprintf((char *)out + 4, 32, "%.*s%s", taken ? 25 : 31, label, taken ? PC_LAS_VALUE : "");
-            status = pc_write_bytes(o->context, o->stream, o->name, out, EXTRA);
+            PC_TRY(pc_write_bytes(o->context, o->stream, o->name, out, EXTRA));
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static void put_value(unsigned char *record, const place *at, double value) {
@@ -306,8 +306,7 @@ static pcgpu_status put_points(las_output *o) {
     unsigned char out[38 + PCGPU_MAX_COLUMNS * 8];
     const int bits = pc_las_dimensions[1].in[o->modern].bits; /* of return numbers */
     const int angle = column_of(o, "scan_angle");
-    pcgpu_status status = PCGPU_OK;
-    for (int64_t i = 0; i < o->cloud->rows && status == PCGPU_OK; i++) {
+    for (int64_t i = 0; i < o->cloud->rows; i++) {
         const float *p = row_of(o, i);
         if (!is_finite_row(p)) {
             continue;
@@ -332,9 +331,9 @@ static pcgpu_status put_points(las_output *o) {
             const int number = out[14] & ((1 << bits) - 1);
             out[14] = (unsigned char)(out[14] | (number > 1 ? number : 1) << bits);
         }
-        status = pc_write_bytes(o->context, o->stream, o->name, out, o->stride);
+        PC_TRY(pc_write_bytes(o->context, o->stream, o->name, out, o->stride));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static void warn(const las_output *o) {
@@ -364,21 +363,13 @@ pcgpu_status pc_las_write(pcgpu_context *context, FILE *stream, const char *name
     pc_las_put_records(context, NULL, name, cloud->header, true, &o.behind, &o.behind_size);
     place_columns(&o);
     measure(&o);
-    pcgpu_status status = put_header(&o);
-    if (status == PCGPU_OK) {
-        status = pc_las_put_records(context, stream, name, cloud->header, false, &o.before, &o.before_size);
+    PC_TRY(put_header(&o));
+    PC_TRY(pc_las_put_records(context, stream, name, cloud->header, false, &o.before, &o.before_size));
+    if (o.extras > 0) {
+        PC_TRY(put_extra(&o));
     }
-    if (status == PCGPU_OK && o.extras > 0) {
-        status = put_extra(&o);
-    }
-    if (status == PCGPU_OK) {
-        status = put_points(&o);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_las_put_records(context, stream, name, cloud->header, true, &o.behind, &o.behind_size);
-    }
-    if (status == PCGPU_OK) {
-        warn(&o);
-    }
-    return status;
+    PC_TRY(put_points(&o));
+    PC_TRY(pc_las_put_records(context, stream, name, cloud->header, true, &o.behind, &o.behind_size));
+    warn(&o);
+    return PCGPU_OK;
 }

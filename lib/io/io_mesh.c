@@ -154,18 +154,18 @@ static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *
     if (color >= 0 && !colored) {
         return pc_fail_memory(context, vertices, name);
     }
-    pcgpu_status status = pc_write_bytes(context, stream, name, head, sizeof head);
-    if (status == PCGPU_OK) {
-        status = pc_write_bytes(context, stream, name, scene, (size_t)length);
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, head, sizeof head));
+    PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, scene, (size_t)length));
+    if (any) {
+        const float *data = colored ? colored : mesh->vertices.data;
+        PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, chunk, sizeof chunk));
+        PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, data, (size_t)vertices));
+        PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, mesh->indices, (size_t)triangles));
     }
-    if (status == PCGPU_OK && any) {
-        status = pc_write_bytes(context, stream, name, chunk, sizeof chunk);
-    }
-    if (status == PCGPU_OK && any) {
-        status = pc_write_bytes(context, stream, name, colored ? colored : mesh->vertices.data, (size_t)vertices);
-    }
+done:
     free(colored);
-    return status == PCGPU_OK && any ? pc_write_bytes(context, stream, name, mesh->indices, (size_t)triangles) : status;
+    return status;
 }
 
 /* ---- by name ----------------------------------------------------------------------------------------------------- */

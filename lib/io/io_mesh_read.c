@@ -76,10 +76,7 @@ static pcgpu_status binary_face(pc_ply_input *in, const pc_ply_element *element,
         int32_t fan[2] = {0, 0};
         for (uint64_t k = 0; is_indices(p) && k < length; k++) {
             const double index = pc_load_value((const unsigned char *)in->text.p + k * size, p->type, in->ply.swap);
-            pcgpu_status status = add_corner(f, index >= 0 && index < 2147483648.0 ? (int64_t)index : -1, k, fan);
-            if (status != PCGPU_OK) {
-                return status;
-            }
+            PC_TRY(add_corner(f, index >= 0 && index < 2147483648.0 ? (int64_t)index : -1, k, fan));
         }
         in->text.p += length * size;
     }
@@ -106,30 +103,26 @@ static pcgpu_status ascii_face(pc_ply_input *in, const pc_ply_element *element, 
                                "%s: line %lld: a face ends before its vertices do; export it again", f->name,
                                (long long)in->text.line);
             }
-            pcgpu_status status = is_indices(p) ? add_corner(f, index, (uint64_t)k, fan) : PCGPU_OK;
-            if (status != PCGPU_OK) {
-                return status;
-            }
+            PC_TRY(is_indices(p) ? add_corner(f, index, (uint64_t)k, fan) : PCGPU_OK);
         }
     }
     return PCGPU_OK;
 }
 
 static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
-    pcgpu_status status = pc_ply_header(in->context, in->name, &in->text, &in->ply);
-    const pc_ply_element *face = status == PCGPU_OK ? element_called(&in->ply, "face") : NULL;
-    const pc_ply_element *vertex = status == PCGPU_OK ? element_called(&in->ply, "vertex") : NULL;
+    PC_TRY(pc_ply_header(in->context, in->name, &in->text, &in->ply));
+    const pc_ply_element *face = element_called(&in->ply, "face"), *vertex = element_called(&in->ply, "vertex");
     if (!face || !vertex || face->properties == 0) {
-        return status;
+        return PCGPU_OK;
     }
     f->vertices = vertex->count;
-    for (const pc_ply_element *e = in->ply.elements; e < face && status == PCGPU_OK; e++) {
-        status = pc_ply_skip(in, e);
+    for (const pc_ply_element *e = in->ply.elements; e < face; e++) {
+        PC_TRY(pc_ply_skip(in, e));
     }
-    for (int64_t i = 0; i < face->count && status == PCGPU_OK; i++) {
-        status = in->ply.ascii ? ascii_face(in, face, f) : binary_face(in, face, f);
+    for (int64_t i = 0; i < face->count; i++) {
+        PC_TRY(in->ply.ascii ? ascii_face(in, face, f) : binary_face(in, face, f));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* The faces come first, since the vertices may take over the memory of the file. */

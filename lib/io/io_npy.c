@@ -116,8 +116,8 @@ pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_byt
     if (!npy->fortran && !(order.n >= 5 && memcmp(order.p, "False", 5) == 0)) {
         return fail_header(context, name, "its header has no fortran_order");
     }
-    pcgpu_status status = parse_descr(context, name, find_key(header, "descr"), npy);
-    return status == PCGPU_OK ? parse_shape(context, name, find_key(header, "shape"), npy) : status;
+    PC_TRY(parse_descr(context, name, find_key(header, "descr"), npy));
+    return parse_shape(context, name, find_key(header, "shape"), npy);
 }
 
 /* ---- clouds --------------------------------------------------------------------------------------------------- */
@@ -214,7 +214,6 @@ static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64
     size_t record = 0;
     int64_t rows = 1;
     bool fits = npy->dimensions > 0 && (npy->dimensions == 1 || !npy->fortran);
-    pcgpu_status status = PCGPU_OK;
     *table = (pc_table){.start = npy->start};
     for (int i = 0; i < npy->dimensions; i++) {
         fits = fits && !__builtin_mul_overflow(rows, npy->shape[i], &rows);
@@ -224,8 +223,8 @@ static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64
                        npy->shape_text.text);
     }
     take_mark(&s, '[');
-    while (status == PCGPU_OK && !take_mark(&s, ']')) {
-        status = add_field(context, name, &s, table, &record);
+    while (!take_mark(&s, ']')) {
+        PC_TRY(add_field(context, name, &s, table, &record));
     }
     for (int k = 0; k < table->columns; k++) {
         table->fields[k].stride = record;
@@ -233,9 +232,7 @@ static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64
     pc_table_split_color(table);
     const uint64_t present = record ? (bytes - npy->start) / record : 0;
     table->rows = rows;
-    return status == PCGPU_OK && present < (uint64_t)rows
-               ? pc_fail_short(context, name, present, (uint64_t)rows, "points")
-               : status;
+    return present < (uint64_t)rows ? pc_fail_short(context, name, present, (uint64_t)rows, "points") : PCGPU_OK;
 }
 
 /* In C order the values of a point are neighbours, in Fortran order those of a column. */
@@ -254,27 +251,23 @@ static pcgpu_status describe(pcgpu_context *context, const pc_bytes *bytes, uint
         return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npy file; give --format if it is another",
                        name);
     }
-    pcgpu_status status = pc_npy_parse(context, name, bytes, npy);
-    if (status == PCGPU_OK && npy->records.n) {
+    PC_TRY(pc_npy_parse(context, name, bytes, npy));
+    if (npy->records.n) {
         return add_records(context, name, size, npy, table);
     }
-    if (status == PCGPU_OK) {
-        status = check_cloud(context, name, size, npy);
-    }
-    return status == PCGPU_OK ? build_table(context, name, npy, table) : status;
+    PC_TRY(check_cloud(context, name, size, npy));
+    return build_table(context, name, npy, table);
 }
 
 pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
                          pcgpu_cloud *cloud) {
     pc_npy npy;
     pc_table table;
-    pcgpu_status status = describe(context, bytes, bytes->size, name, &npy, &table);
-    if (status == PCGPU_OK) {
-        table.complete = options->complete;
-        pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text,
-                        npy.fortran ? " in Fortran order" : "");
-    }
-    return status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
+    PC_TRY(describe(context, bytes, bytes->size, name, &npy, &table));
+    table.complete = options->complete;
+    pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text,
+                    npy.fortran ? " in Fortran order" : "");
+    return pc_table_to_cloud(context, name, &table, bytes, cloud);
 }
 
 static pcgpu_status layout_of_npy(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
@@ -282,14 +275,14 @@ static pcgpu_status layout_of_npy(pcgpu_context *context, const pc_bytes *head, 
     (void)options;
     pc_npy npy;
     *wanted = 0;
-    pcgpu_status status = describe(context, head, size, name, &npy, table);
-    if (status == PCGPU_OK && npy.fortran && npy.dimensions > 1) {
+    PC_TRY(describe(context, head, size, name, &npy, table));
+    if (npy.fortran && npy.dimensions > 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%s: is in Fortran order, which is not read in pieces; save it in C order "
                        "(numpy.ascontiguousarray), or give more memory",
                        name);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- writing -------------------------------------------------------------------------------------------------- */
@@ -339,12 +332,10 @@ static pcgpu_status write_array(pcgpu_context *context, FILE *stream, const char
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: .npy holds one array and %d are given; write .npz", name,
                        count);
     }
-    pcgpu_status status = pc_array_size(context, name, arrays, &size);
-    if (status == PCGPU_OK) {
-        size_t length = pc_npy_header(header, arrays->type, arrays->dimensions, arrays->shape);
-        status = pc_write_bytes(context, stream, name, header, length);
-    }
-    return status == PCGPU_OK ? pc_write_bytes(context, stream, name, arrays->data, size) : status;
+    PC_TRY(pc_array_size(context, name, arrays, &size));
+    size_t length = pc_npy_header(header, arrays->type, arrays->dimensions, arrays->shape);
+    PC_TRY(pc_write_bytes(context, stream, name, header, length));
+    return pc_write_bytes(context, stream, name, arrays->data, size);
 }
 
 /* float32; with an offset float64 in all columns, since an array has one type. */
@@ -359,21 +350,21 @@ static pcgpu_status write_npy(pcgpu_context *context, FILE *stream, const char *
         shape[1] -= types[k] == PCGPU_REMAINDER;
     }
     size_t length = pc_npy_header(header, wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32, 2, shape);
-    pcgpu_status status = pc_write_bytes(context, stream, name, header, length);
-    if (!wide && status == PCGPU_OK) {
+    PC_TRY(pc_write_bytes(context, stream, name, header, length));
+    if (!wide) {
         return pc_write_bytes(context, stream, name, cloud->data,
                               (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
     }
-    for (int64_t i = 0; i < cloud->rows && status == PCGPU_OK; i++) {
+    for (int64_t i = 0; i < cloud->rows; i++) {
         double record[PCGPU_MAX_COLUMNS];
         int columns = 0;
         for (int k = 0; k < cloud->columns; k++) {
             record[columns] = pc_output_value(cloud, i, k);
             columns += types[k] != PCGPU_REMAINDER;
         }
-        status = pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(double));
+        PC_TRY(pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(double)));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 const pc_format pc_format_npy = {

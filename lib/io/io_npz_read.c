@@ -138,11 +138,8 @@ static pcgpu_status find_data(const archive *a, const entry *e, const unsigned c
 /* Expands a member into new memory; with `trial`, only its beginning, whose errors are none. */
 static pcgpu_status extract(const archive *a, const entry *e, bool trial, pc_bytes *out) {
     const unsigned char *data = NULL;
-    pcgpu_status status = find_data(a, e, &data);
     *out = (pc_bytes){NULL, 0};
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(find_data(a, e, &data));
     if ((e->flags & 1) || (e->method != 0 && e->method != Z_DEFLATED)) {
         return pc_fail(a->context, PCGPU_ERROR_FORMAT,
                        "%s: member '%s' is encrypted or packed by method %d; save it with "
@@ -197,10 +194,7 @@ typedef struct survey {
 static pcgpu_status look_at(const archive *a, const entry *e, survey *s) {
     pc_bytes head;
     pc_npy npy = {0};
-    pcgpu_status status = extract(a, e, true, &head);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(extract(a, e, true, &head));
     const bool array = pc_npy_begins(&head) && pc_npy_parse(a->context, a->name, &head, &npy) == PCGPU_OK;
     pc_clear_error(a->context); /* records and texts are no clouds, which is no error */
     const size_t used = strlen(s->list);
@@ -221,19 +215,15 @@ static pcgpu_status look_at(const archive *a, const entry *e, survey *s) {
 /* Chooses the array called `wanted`; without a name the only one, or the only one that can be a cloud, or points. */
 static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
     survey s = {0};
-    pcgpu_status status = open_archive(a);
-    while (status == PCGPU_OK && a->left > 0) {
-        status = next_entry(a, chosen);
-        if (status == PCGPU_OK && wanted &&
-            (pc_span_is(chosen->name, wanted) || pc_span_is(array_name(chosen), wanted))) {
+    PC_TRY(open_archive(a));
+    while (a->left > 0) {
+        PC_TRY(next_entry(a, chosen));
+        if (wanted && (pc_span_is(chosen->name, wanted) || pc_span_is(array_name(chosen), wanted))) {
             return PCGPU_OK;
         }
-        if (status == PCGPU_OK && is_npy(chosen->name)) {
-            status = look_at(a, chosen, &s);
+        if (is_npy(chosen->name)) {
+            PC_TRY(look_at(a, chosen, &s));
         }
-    }
-    if (status != PCGPU_OK) {
-        return status;
     }
     *chosen = s.clouds == 1 ? s.cloud : s.only;
     if (!wanted && (s.clouds == 1 || s.arrays == 1)) {
@@ -258,14 +248,12 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
                        name);
     }
     const char *colon = options->format ? strchr(options->format, ':') : NULL;
-    pcgpu_status status = choose(&a, colon ? colon + 1 : NULL, &e);
-    if (status == PCGPU_OK) {
-        status = extract(&a, &e, false, &npy);
-    }
-    if (status == PCGPU_OK && (npy.size != e.size || crc32_z(0, npy.data, npy.size) != e.crc)) {
+    PC_TRY(choose(&a, colon ? colon + 1 : NULL, &e));
+    PC_TRY(extract(&a, &e, false, &npy));
+    pcgpu_status status;
+    if (npy.size != e.size || crc32_z(0, npy.data, npy.size) != e.crc) {
         status = fail_damaged(&a, "a member of the archive has another size or checksum than the directory says");
-    }
-    if (status == PCGPU_OK) {
+    } else {
         char shown[600];
         snprintf(shown, sizeof shown, "%.500s: array '%s'", name, pc_span_show(array_name(&e)).text);
         pc_log(context, PCGPU_LOG_INFO, "%s is read", shown);

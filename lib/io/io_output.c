@@ -125,15 +125,14 @@ pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *na
     }
     unsigned char block[1 << 13];
     unsigned char *end = block;
-    pcgpu_status status = PCGPU_OK;
-    for (int64_t i = 0; i < cloud->rows && status == PCGPU_OK; i++) {
+    for (int64_t i = 0; i < cloud->rows; i++) {
         end = store_row(end, cloud, i, types);
         if (block + sizeof block - end < PCGPU_MAX_COLUMNS * 8 || i + 1 == cloud->rows) {
-            status = pc_write_bytes(context, stream, name, block, (size_t)(end - block));
+            PC_TRY(pc_write_bytes(context, stream, name, block, (size_t)(end - block)));
             end = block;
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* One value as text that reads back as the same value. */

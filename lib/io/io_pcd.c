@@ -171,10 +171,7 @@ static pcgpu_status read_header(pcd_input *in) {
     while (pc_text_filled_line(&in->text, &line)) {
         pc_text_token(&line, &key);
         bool last = pc_span_is(key, "DATA");
-        pcgpu_status status = last ? parse_data(in, line) : parse_line(in, key, line);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(last ? parse_data(in, line) : parse_line(in, key, line));
         if (last) {
             return finish_header(in);
         }
@@ -211,11 +208,8 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
             const int most = f->count == 1 ? 31 : 24, n = f->name.n < (size_t)most ? (int)f->name.n : most;
             int length = snprintf(label, sizeof label, "%.*s", n, f->name.p);
             length += f->count == 1 ? 0 : snprintf(label + n, sizeof label - (size_t)n, "_%d", (int)j);
-            pcgpu_status status = pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
-                                               offset + (size_t)j * (size_t)f->size);
-            if (status != PCGPU_OK) {
-                return status;
-            }
+            PC_TRY(pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
+                                offset + (size_t)j * (size_t)f->size));
             table->fields[table->columns - 1].stride = in->data == PCD_COMPRESSED ? bytes : record;
         }
         if (in->data == PCD_COMPRESSED && !padding) {
@@ -317,10 +311,7 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
         if (i == rows || !pc_text_filled_line(&in->text, &line)) {
             return pc_fail_short(in->context, in->name, i, (uint64_t)in->points, "points");
         }
-        pcgpu_status status = ascii_point(in, line, packed->data + i * record);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(ascii_point(in, line, packed->data + i * record));
     }
     return PCGPU_OK;
 }
@@ -331,9 +322,9 @@ read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_bytes packed = {NULL, 0};
     pc_table table = {.complete = in->complete};
     /* The columns first: they include x y z, so that the size of a point is not 0. */
-    pcgpu_status status = build_table(in, &table);
-    if (status != PCGPU_OK || table.columns < 3) {
-        return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+    PC_TRY(build_table(in, &table));
+    if (table.columns < 3) {
+        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
     }
     const int values = table.columns;
     pc_table_split_color(&table);
@@ -345,7 +336,7 @@ read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
         table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
         return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
     }
-    status = in->data == PCD_ASCII ? read_ascii(in, values, &packed) : expand(in, &packed);
+    pcgpu_status status = in->data == PCD_ASCII ? read_ascii(in, values, &packed) : expand(in, &packed);
     if (status == PCGPU_OK) {
         status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
     }

@@ -76,6 +76,6 @@ pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name
         fprintf(stream, " %s", text);
     }
     fprintf(stream, "\nPOINTS %lld\nDATA binary\n", (long long)cloud->rows);
-    pcgpu_status status = pc_write_check(context, stream, name);
-    return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
+    PC_TRY(pc_write_check(context, stream, name));
+    return pc_output_rows(context, stream, name, cloud, types);
 }

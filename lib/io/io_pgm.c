@@ -69,30 +69,26 @@ static pcgpu_status read_pixels(const pgm_input *in, pcgpu_depth *depth) {
                        "%s: %zu bytes follow its %llu x %llu pixels; give one image a file", in->name,
                        present - 2 * pixels, (unsigned long long)in->width, (unsigned long long)in->height);
     }
-    pcgpu_status status = pc_depth_create(in->context, in->name, in->width, in->height, depth);
-    for (size_t i = 0; i < pixels && status == PCGPU_OK; i++) {
+    PC_TRY(pc_depth_create(in->context, in->name, in->width, in->height, depth));
+    for (size_t i = 0; i < pixels; i++) {
         unsigned value = (unsigned)in->p[2 * i] << 8 | in->p[2 * i + 1];
         depth->data[i] = (uint16_t)value;
         if (value > in->largest) {
-            status =
-                pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                        "%s: row %zu, column %zu: %u is above %llu, which the header says is the largest value; export "
-                        "it again",
-                        in->name, i / (size_t)in->width, i % (size_t)in->width, value, (unsigned long long)in->largest);
+            return pc_fail(
+                in->context, PCGPU_ERROR_FORMAT,
+                "%s: row %zu, column %zu: %u is above %llu, which the header says is the largest value; export "
+                "it again",
+                in->name, i / (size_t)in->width, i % (size_t)in->width, value, (unsigned long long)in->largest);
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status read_pgm(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
     pgm_input in = {.context = context, .name = name, .p = bytes->data, .end = bytes->data + bytes->size};
-    pcgpu_status status = read_header(&in);
-    if (status == PCGPU_OK) {
-        status = pc_depth_check(context, name, in.width, in.height, SIZE_MAX, 1);
-    }
-    if (status == PCGPU_OK) {
-        status = read_pixels(&in, depth);
-    }
+    PC_TRY(read_header(&in));
+    PC_TRY(pc_depth_check(context, name, in.width, in.height, SIZE_MAX, 1));
+    pcgpu_status status = read_pixels(&in, depth);
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);
     }

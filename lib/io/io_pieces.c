@@ -168,10 +168,8 @@ static void report_rounded(pcgpu_pieces *p) {
 pcgpu_status pcgpu_pieces_next(pcgpu_pieces *p, pcgpu_cloud *cloud) {
     const bool first = p->at == 0;
     memset(cloud, 0, sizeof *cloud);
-    pcgpu_status status = take_records(p);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(take_records(p));
+    pcgpu_status status = PCGPU_OK;
     pcgpu_pieces_describe(p, cloud);
     cloud->rows = p->rows;
     cloud->data = p->values ? p->values : (float *)(void *)p->bytes;

@@ -174,16 +174,12 @@ static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex
     }
     for (uint64_t i = 0; i < rows; i++) {
         unsigned char *out = packed->data + i * scalars;
-        pcgpu_status status = PCGPU_OK;
         pc_span line;
         if (in->ply.ascii ? !pc_text_filled_line(&in->text, &line) : !binary_row(in, vertex, out)) {
             return pc_fail_short(in->context, in->name, i, count, "points");
         }
         if (in->ply.ascii) {
-            status = ascii_row(in, vertex, line, out);
-        }
-        if (status != PCGPU_OK) {
-            return status;
+            PC_TRY(ascii_row(in, vertex, line, out));
         }
     }
     return rows < count ? pc_fail_short(in->context, in->name, rows, count, "points") : PCGPU_OK;
@@ -197,10 +193,7 @@ static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex,
         if (p->list) {
             continue;
         }
-        pcgpu_status status = pc_table_add(in->context, in->name, table, p->name.p, p->name.n, p->type, offset);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(pc_table_add(in->context, in->name, table, p->name.p, p->name.n, p->type, offset));
         table->fields[table->columns - 1].stride = stride;
         offset += pc_type_size(p->type);
     }
@@ -212,9 +205,9 @@ static pcgpu_status read_vertices(pc_ply_input *in, const pc_ply_element *vertex
     size_t scalars, least;
     bool lists = row_size(&in->ply, vertex, &scalars, &least);
     pc_table table = {.swap = in->ply.swap, .complete = in->complete};
-    pcgpu_status status = vertex_table(in, vertex, &table, scalars);
-    if (status != PCGPU_OK || table.columns < 3) {
-        return status != PCGPU_OK ? status : pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+    PC_TRY(vertex_table(in, vertex, &table, scalars));
+    if (table.columns < 3) {
+        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
     }
     if (!in->ply.ascii && !lists) {
         uint64_t present = remaining(in) / scalars;
@@ -225,7 +218,7 @@ static pcgpu_status read_vertices(pc_ply_input *in, const pc_ply_element *vertex
         return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
     }
     pc_bytes packed = {NULL, 0};
-    status = pack_vertices(in, vertex, scalars, least, &packed);
+    pcgpu_status status = pack_vertices(in, vertex, scalars, least, &packed);
     if (status == PCGPU_OK) {
         status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
     }
@@ -259,22 +252,15 @@ static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char
                        .name = name,
                        .complete = options->complete,
                        .text = {.p = text, .end = text + bytes->size}};
-    pcgpu_status status = pc_ply_header(context, name, &in.text, &in.ply);
-    if (status != PCGPU_OK) {
-        goto done;
-    }
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_ply_header(context, name, &in.text, &in.ply));
     say_file(&in.ply, options);
     const pc_ply_element *vertex = find_vertex(&in.ply);
-    if (!vertex) {
-        status = fail_no_vertex(&in);
-        goto done;
+    PC_TRY_OR(done, status, vertex ? PCGPU_OK : fail_no_vertex(&in));
+    for (const pc_ply_element *e = in.ply.elements; e < vertex; e++) {
+        PC_TRY_OR(done, status, pc_ply_skip(&in, e));
     }
-    for (const pc_ply_element *e = in.ply.elements; e < vertex && status == PCGPU_OK; e++) {
-        status = pc_ply_skip(&in, e);
-    }
-    if (status == PCGPU_OK) {
-        status = read_vertices(&in, vertex, bytes, cloud);
-    }
+    status = read_vertices(&in, vertex, bytes, cloud);
 done:
     pc_ply_free(&in.ply);
     return status;

@@ -115,7 +115,6 @@ static pcgpu_status parse_property(pcgpu_context *context, const char *name, con
 pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply) {
     pc_span line, key;
     bool format = false;
-    pcgpu_status status = PCGPU_OK;
     memset(ply, 0, sizeof *ply);
     if (!pc_text_line(text, &line) || !pc_text_token(&line, &key) || !pc_span_is(key, "ply")) {
         return pc_fail(context, PCGPU_ERROR_FORMAT,
@@ -123,7 +122,7 @@ pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *te
                        ".ply file",
                        name);
     }
-    while (status == PCGPU_OK && pc_text_line(text, &line)) {
+    while (pc_text_line(text, &line)) {
         if (!pc_text_token(&line, &key) || pc_span_is(key, "comment") || pc_span_is(key, "obj_info")) {
             continue;
         }
@@ -135,19 +134,18 @@ pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *te
                                     name);
         }
         if (pc_span_is(key, "format")) {
-            status = parse_format(context, name, text, line, ply);
+            PC_TRY(parse_format(context, name, text, line, ply));
             format = true;
         } else if (pc_span_is(key, "element")) {
-            status = parse_element(context, name, text, line, ply);
+            PC_TRY(parse_element(context, name, text, line, ply));
         } else if (pc_span_is(key, "property")) {
-            status = parse_property(context, name, text, line, ply);
+            PC_TRY(parse_property(context, name, text, line, ply));
         } else {
-            status = fail_line(context, name, text, key, "format, element, property, comment or end_header");
+            return fail_line(context, name, text, key, "format, element, property, comment or end_header");
         }
     }
-    return status != PCGPU_OK ? status
-                              : pc_fail(context, PCGPU_ERROR_FORMAT,
-                                        "%s: the header has no line end_header; the file is "
-                                        "cut short, so copy or export it again",
-                                        name);
+    return pc_fail(context, PCGPU_ERROR_FORMAT,
+                   "%s: the header has no line end_header; the file is "
+                   "cut short, so copy or export it again",
+                   name);
 }

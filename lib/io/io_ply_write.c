@@ -26,8 +26,8 @@ pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name
     uint8_t types[PCGPU_MAX_COLUMNS];
     pc_output_types(cloud, types);
     write_header(stream, cloud, types, "binary_little_endian", -1);
-    pcgpu_status status = pc_write_check(context, stream, name);
-    return status == PCGPU_OK ? pc_output_rows(context, stream, name, cloud, types) : status;
+    PC_TRY(pc_write_check(context, stream, name));
+    return pc_output_rows(context, stream, name, cloud, types);
 }
 
 pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
@@ -43,17 +43,15 @@ pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char 
     unsigned char block[FACES * FACE];
     pc_output_types(&mesh->vertices, types);
     write_header(stream, &mesh->vertices, types, "binary_little_endian", mesh->triangles);
-    pcgpu_status status = pc_write_check(context, stream, name);
-    if (status == PCGPU_OK) {
-        status = pc_output_rows(context, stream, name, &mesh->vertices, types);
-    }
-    for (int64_t first = 0; first < mesh->triangles && status == PCGPU_OK; first += FACES) {
+    PC_TRY(pc_write_check(context, stream, name));
+    PC_TRY(pc_output_rows(context, stream, name, &mesh->vertices, types));
+    for (int64_t first = 0; first < mesh->triangles; first += FACES) {
         const int64_t count = mesh->triangles - first < FACES ? mesh->triangles - first : FACES;
         for (int64_t i = 0; i < count; i++) {
             block[i * FACE] = 3;
             memcpy(block + i * FACE + 1, mesh->indices + 3 * (first + i), FACE - 1);
         }
-        status = pc_write_bytes(context, stream, name, block, (size_t)count * FACE);
+        PC_TRY(pc_write_bytes(context, stream, name, block, (size_t)count * FACE));
     }
-    return status;
+    return PCGPU_OK;
 }

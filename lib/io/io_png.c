@@ -157,17 +157,10 @@ static pcgpu_status decode(png_input *in) {
     if (in->wants_color) {
         return decode_colors(in);
     }
-    pcgpu_status status = check_kind(in);
-    if (status == PCGPU_OK) {
-        status = pc_depth_check(in->context, in->name, in->width, in->height, in->left, EXPANSION);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_depth_create(in->context, in->name, in->width, in->height, in->depth);
-    }
-    if (status == PCGPU_OK && !read_pixels(in)) {
-        status = fail_damaged(in);
-    }
-    return status;
+    PC_TRY(check_kind(in));
+    PC_TRY(pc_depth_check(in->context, in->name, in->width, in->height, in->left, EXPANSION));
+    PC_TRY(pc_depth_create(in->context, in->name, in->width, in->height, in->depth));
+    return read_pixels(in) ? PCGPU_OK : fail_damaged(in);
 }
 
 static pcgpu_status read_any(pcgpu_context *context, const pc_bytes *bytes, const char *name, bool color,
@@ -213,11 +206,9 @@ pcgpu_status pcgpu_read_color(pcgpu_context *context, FILE *stream, const char *
     pc_bytes bytes = {NULL, 0};
     free(depth->color);
     depth->color = NULL;
-    pcgpu_status status = pc_bytes_read(context, stream, shown, &bytes);
-    if (status == PCGPU_OK) {
-        status = read_colored(context, &bytes, shown, depth);
-        pc_bytes_free(&bytes);
-    }
+    PC_TRY(pc_bytes_read(context, stream, shown, &bytes));
+    pcgpu_status status = read_colored(context, &bytes, shown, depth);
+    pc_bytes_free(&bytes);
     return status;
 }
 

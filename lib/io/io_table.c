@@ -257,20 +257,14 @@ void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud) {
 pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
                                pcgpu_cloud *cloud) {
     memset(cloud, 0, sizeof *cloud);
-    pcgpu_status status = pc_table_order(context, name, table);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_table_order(context, name, table));
     if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / PCGPU_MAX_COLUMNS) {
         return pc_fail_memory(context, UINT64_MAX, name);
     }
     if (pc_table_is_cloud(table)) {
         take_memory(table, bytes, cloud);
     } else {
-        status = convert(context, name, table, bytes->data, cloud);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(convert(context, name, table, bytes->data, cloud));
     }
     pc_table_describe(table, cloud);
     return PCGPU_OK;

@@ -105,10 +105,7 @@ static pcgpu_status name_columns(xyz_input *in, pc_span header) {
     const char separator = separator_of(header);
     pc_span value;
     while (next_value(&header, separator, &value)) {
-        pcgpu_status status = pc_table_add(in->context, in->name, &in->table, value.p, value.n, PCGPU_FLOAT32, 0);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(pc_table_add(in->context, in->name, &in->table, value.p, value.n, PCGPU_FLOAT32, 0));
     }
     pc_table_rename(&in->table); /* also for what needs_float64 asks */
     return PCGPU_OK;
@@ -143,12 +140,11 @@ static pcgpu_status default_names(xyz_input *in) {
     if (in->counted < 0 || in->columns > 7 || in->columns == 5) {
         return pc_table_add_unnamed(in->context, in->name, &in->table, in->columns, PCGPU_FLOAT32, 0, 0);
     }
-    pcgpu_status status = PCGPU_OK;
-    for (int k = 0; k < in->columns && status == PCGPU_OK; k++) {
+    for (int k = 0; k < in->columns; k++) {
         const char *label = scanner[colours && k >= 3 ? k + 1 : k];
-        status = pc_table_add(in->context, in->name, &in->table, label, strlen(label), PCGPU_FLOAT32, 0);
+        PC_TRY(pc_table_add(in->context, in->name, &in->table, label, strlen(label), PCGPU_FLOAT32, 0));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static bool begins_as_number(pc_span line) {
@@ -202,13 +198,13 @@ static pcgpu_status read_header(xyz_input *in) {
         header = comment;
     }
     in->unnamed = header.n == 0 && in->counted < 0;
-    pcgpu_status status = header.n ? name_columns(in, header) : default_names(in);
-    if (status == PCGPU_OK && in->table.columns != in->columns) {
+    PC_TRY(header.n ? name_columns(in, header) : default_names(in));
+    if (in->table.columns != in->columns) {
         return pc_fail(in->context, PCGPU_ERROR_FORMAT,
                        "%s: line %lld names %d columns and line %lld has %d values; correct the header", in->name,
                        (long long)header_line, in->table.columns, (long long)before.line + 1, in->columns);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
@@ -349,11 +345,7 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
                              "correct the number or the lines");
         }
         unsigned char spare[PCGPU_MAX_COLUMNS * sizeof(double)]; /* a line too short for a point, which has its error */
-        pcgpu_status status =
-            read_row(in, line, (size_t)rows < most ? packed->data + (size_t)rows * stride : spare, again);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(read_row(in, line, (size_t)rows < most ? packed->data + (size_t)rows * stride : spare, again));
         rows++;
     }
     packed->size = (size_t)rows * stride;
