@@ -64,11 +64,7 @@ pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, doubl
     if (cuda && !context->cuda) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable; use --cpu");
     }
-    pcgpu_status status =
-        cuda ? context->gpu->start(context) : PCGPU_OK; /* another thread may have opened the context */
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(cuda ? context->gpu->start(context) : PCGPU_OK); /* another thread may have opened the context */
     *backend = cuda ? context->gpu : context->cpu;
     run->threads = context->threads;
     snprintf(run->backend, sizeof run->backend, "%s", (*backend)->name);

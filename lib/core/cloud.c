@@ -76,22 +76,17 @@ int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name) {
 }
 
 pcgpu_status pc_cloud_create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out) {
-    pcgpu_status status = pcgpu_cloud_create(context, rows, model->columns, out);
-    if (status == PCGPU_OK) {
-        memcpy(out->offset, model->offset, sizeof out->offset);
-        memcpy(out->names, model->names, sizeof out->names);
-        memcpy(out->types, model->types, sizeof out->types);
-        pc_header_share(model->header, out);
-    }
-    return status;
+    PC_TRY(pcgpu_cloud_create(context, rows, model->columns, out));
+    memcpy(out->offset, model->offset, sizeof out->offset);
+    memcpy(out->names, model->names, sizeof out->names);
+    memcpy(out->types, model->types, sizeof out->types);
+    pc_header_share(model->header, out);
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud, const int32_t *indices, int64_t count,
                                 pcgpu_cloud *out) {
-    pcgpu_status status = pc_cloud_create_like(context, cloud, count, out);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_cloud_create_like(context, cloud, count, out));
     size_t columns = (size_t)cloud->columns;
     for (int64_t i = 0; i < count; i++) {
         int32_t row = indices[i];
@@ -139,10 +134,7 @@ int pc_normal_column(const pcgpu_cloud *cloud) {
 
 pcgpu_status pcgpu_cloud_transform(pcgpu_context *context, const pcgpu_cloud *cloud, const double T[16],
                                    const double *offset, pcgpu_cloud *out) {
-    pcgpu_status status = pc_cloud_create_like(context, cloud, cloud->rows, out);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_cloud_create_like(context, cloud, cloud->rows, out));
     pc_header_release(out->header); /* which is about the coordinates before */
     out->header = NULL;
     out->width = cloud->width;

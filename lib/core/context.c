@@ -41,10 +41,7 @@ pcgpu_status pc_context_open(const pcgpu_settings *settings, const pc_backend *c
     c->gpu = gpu;
     pcgpu_settings_init(&c->settings);
     if (settings) {
-        pcgpu_status status = pc_struct_check(c, "pcgpu_settings", settings->struct_size, sizeof *settings);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(pc_struct_check(c, "pcgpu_settings", settings->struct_size, sizeof *settings));
         c->settings = *settings;
     }
     c->errors.log = c->settings.log;

@@ -115,12 +115,10 @@ pcgpu_status pcgpu_depth_count(pcgpu_context *context, const pcgpu_depth *depth,
                                pcgpu_depth_counts *counts) {
     unsigned low, high;
     memset(counts, 0, sizeof *counts);
-    pcgpu_status status = pc_camera_check(context, depth->width, depth->height, camera);
-    if (status == PCGPU_OK) {
-        pc_depth_range(camera, &low, &high);
-        pc_depth_count(depth, low, high, counts);
-    }
-    return status;
+    PC_TRY(pc_camera_check(context, depth->width, depth->height, camera));
+    pc_depth_range(camera, &low, &high);
+    pc_depth_count(depth, low, high, counts);
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
@@ -131,10 +129,7 @@ pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *dep
     if (counts) {
         memset(counts, 0, sizeof *counts);
     }
-    pcgpu_status status = pc_camera_check(context, depth->width, depth->height, camera);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_camera_check(context, depth->width, depth->height, camera));
     pc_depth_range(camera, &low, &high);
     pc_depth_count(depth, low, high, &n);
     double *columns = malloc((size_t)depth->width * sizeof *columns);
@@ -144,7 +139,7 @@ pcgpu_status pcgpu_depth_to_cloud(pcgpu_context *context, const pcgpu_depth *dep
     for (int u = 0; u < depth->width; u++) {
         columns[u] = ((double)u - camera->cx) / camera->fx;
     }
-    status = pcgpu_cloud_create(context, n.pixels - n.no_return - n.out_of_range, 3, cloud);
+    pcgpu_status status = pcgpu_cloud_create(context, n.pixels - n.no_return - n.out_of_range, 3, cloud);
     if (status == PCGPU_OK) {
         fill_points(depth, camera, low, high, columns, cloud->data);
         if (counts) {
