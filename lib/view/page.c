@@ -25,7 +25,6 @@ static pcgpu_status choose(pcgpu_context *context, const pc_scene *scene, const 
     }
     const double part = points > PAGE_POINTS ? PAGE_POINTS / points : 1;
     const double rest = PAGE_BYTES - 8 * points * part, most_bytes = rest > PAGE_MESH ? rest : PAGE_MESH;
-    pcgpu_status status = PCGPU_OK;
     if (mesh_bytes > most_bytes) {
         return pc_fail(
             context, PCGPU_ERROR_FORMAT,
@@ -33,21 +32,21 @@ static pcgpu_status choose(pcgpu_context *context, const pc_scene *scene, const 
             "write a .png",
             mesh, most_bytes / 1e6, mesh_bytes / 1e6);
     }
-    for (int i = 0; i < scene->count && status == PCGPU_OK; i++) {
+    for (int i = 0; i < scene->count; i++) {
         page_layer *p = &pages[i];
         p->layer = &scene->layers[i];
         p->total = is_mesh(p->layer) ? p->layer->triangles : p->layer->usable;
         const int64_t most = (int64_t)(part * (double)p->layer->usable);
-        status = page_choose_rows(context, most > 1 ? most : 1, p);
+        PC_TRY(page_choose_rows(context, most > 1 ? most : 1, p));
     }
-    for (int i = 0; i < scene->count && status == PCGPU_OK; i++) {
+    for (int i = 0; i < scene->count; i++) {
         const page_layer *p = &pages[i];
         if (p->sampled) {
             pc_log(context, PCGPU_LOG_INFO, "%s: the page has %lld of %lld points", p->layer->name, (long long)p->count,
                    (long long)p->total);
         }
     }
-    return status == PCGPU_OK ? page_choose_columns(context, scene, color, pages) : status;
+    return page_choose_columns(context, scene, color, pages);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */

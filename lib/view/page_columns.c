@@ -52,10 +52,10 @@ static bool is_exact(const page_column *c, int bytes) {
 
 static pcgpu_status find_columns(pcgpu_context *context, const pc_scene *scene, page_layer *p) {
     const pc_layer *l = p->layer;
-    pcgpu_status status = try_paint(context, scene, "rgb", l, &p->paint, &p->rgb);
-    status = status == PCGPU_OK ? find_column(context, scene, "class", l, &p->classes) : status;
-    status = status == PCGPU_OK ? find_column(context, scene, "normals", l, &p->normals) : status;
-    status = status == PCGPU_OK ? find_column(context, scene, "intensity", l, &p->intensity) : status;
+    PC_TRY(try_paint(context, scene, "rgb", l, &p->paint, &p->rgb));
+    PC_TRY(find_column(context, scene, "class", l, &p->classes));
+    PC_TRY(find_column(context, scene, "normals", l, &p->normals));
+    PC_TRY(find_column(context, scene, "intensity", l, &p->intensity));
     for (int k = 3; k < l->cloud.columns; k++) {
         if (k < p->paint.column || k >= p->paint.column + 3 || !p->rgb) {
             page_column *c = &p->columns[p->column_count++];
@@ -63,7 +63,7 @@ static pcgpu_status find_columns(pcgpu_context *context, const pc_scene *scene, 
             measure(p, c);
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Gives a column its bytes, as far as they are left. */
@@ -118,10 +118,7 @@ static void share(const pc_scene *scene, const char *color, int64_t left, page_l
 pcgpu_status page_choose_columns(pcgpu_context *context, const pc_scene *scene, const char *color, page_layer *pages) {
     int64_t left = PAGE_BYTES;
     for (int i = 0; i < scene->count; i++) {
-        const pcgpu_status status = find_columns(context, scene, &pages[i]);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(find_columns(context, scene, &pages[i]));
         left -= fixed_bytes(&pages[i]);
     }
     share(scene, color, left, pages);

@@ -61,10 +61,7 @@ static pcgpu_status choose_sample(pcgpu_context *context, const pc_layer *l, int
     params.count = most;
     params.seed = 1;
     params.drop_origin = l->drop_origin;
-    pcgpu_status status = pcgpu_sample(context, &l->cloud, &params, &sampled);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pcgpu_sample(context, &l->cloud, &params, &sampled));
     *bits = calloc((size_t)(l->cloud.rows / 8 + 1), 1);
     for (int64_t i = 0; i < sampled.count && *bits; i++) {
         (*bits)[sampled.indices[i] / 8] |= (unsigned char)(1u << sampled.indices[i] % 8);

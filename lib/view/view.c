@@ -57,10 +57,8 @@ pcgpu_status pc_render(pcgpu_context *context, const pc_scene *scene, const pc_v
     const size_t pixels = (size_t)view->width * (size_t)view->height;
     canvas samples = {.width = SAMPLES * view->width, .height = SAMPLES * view->height, .shared = context->threads > 1};
     *picture = (pc_picture){.width = view->width, .height = view->height};
-    pcgpu_status status = camera_place(context, scene, view, &c, &point_size);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(camera_place(context, scene, view, &c, &point_size));
+    pcgpu_status status;
     picture->rgb = malloc(pixels * 3);
     if (open_canvas(&samples, &bytes) && picture->rgb) {
         point_size = view->point_size > 0 ? (float)(SAMPLES * view->point_size) : point_size;

@@ -7,11 +7,8 @@
 pcgpu_status pc_layer_read_mesh(pcgpu_context *context, FILE *stream, const char *name, pc_layer *layer) {
     pc_bytes bytes = {NULL, 0};
     pcgpu_mesh mesh = {0};
-    pcgpu_status status = pc_bytes_read(context, stream, name, &bytes);
-    if (status != PCGPU_OK) {
-        return status;
-    }
-    status = pc_mesh_read(context, &bytes, name, &mesh);
+    PC_TRY(pc_bytes_read(context, stream, name, &bytes));
+    pcgpu_status status = pc_mesh_read(context, &bytes, name, &mesh);
     pc_bytes_free(&bytes);
     layer->cloud = mesh.vertices;
     layer->indices = mesh.indices;
@@ -93,8 +90,8 @@ static bool find_grid(const array *coords, const array *features, double size[3]
 static pcgpu_status make_boxes(pcgpu_context *context, const array *coords, const array *counts, const double size[3],
                                const double low[3], pc_layer *layer) {
     const bool counted = counts->rows == coords->rows && counts->columns == 1;
-    pcgpu_status status = pcgpu_cloud_create(context, coords->rows, counted ? 4 : 3, &layer->cloud);
-    for (int64_t i = 0; i < coords->rows && status == PCGPU_OK; i++) {
+    PC_TRY(pcgpu_cloud_create(context, coords->rows, counted ? 4 : 3, &layer->cloud));
+    for (int64_t i = 0; i < coords->rows; i++) {
         float *p = layer->cloud.data + i * layer->cloud.columns;
         for (int k = 0; k < 3; k++) { /* coords are batch z y x */
             p[k] = (float)(low[k] + (value_at(coords, i, 3 - k) + 0.5) * size[k]);
@@ -104,11 +101,11 @@ static pcgpu_status make_boxes(pcgpu_context *context, const array *coords, cons
             p[3] = (float)value_at(counts, i, 0);
         }
     }
-    if (status == PCGPU_OK && counted) {
+    if (counted) {
         snprintf(layer->cloud.names[3], PCGPU_NAME_SIZE, "count");
     }
     layer->kind = PC_BOXES;
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const char *name, const double *size,

@@ -245,15 +245,11 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
         pc_layer *l = &scene->layers[i];
         l->color = count_others(scene) == 1 && l->kind == PC_TRIANGLES ? 0xd8d2c4u : pc_class_color(i);
         l->color = l->kind == PC_LINE && !lines && path++ == 0 ? 0xff4d4du : l->color; /* red is none of the others */
-        pcgpu_status status = PCGPU_OK;
         l->color = column && l->kind != PC_LINE ? 0x717b87u : l->color;
         if (column ? l->kind != PC_LINE : l->kind == PC_LINE && !lines) {
             l->paint = PC_PAINT_FLAT;
         } else {
-            status = paint_layer(context, scene, l, what);
-        }
-        if (status != PCGPU_OK) {
-            return status;
+            PC_TRY(paint_layer(context, scene, l, what));
         }
     }
     if (strcmp(what, "order") == 0) {
