@@ -15,10 +15,7 @@ void pcgpu_map_params_init_sized(pcgpu_map_params *params, size_t struct_size) {
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_map_params *p) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_map_params", p->struct_size, sizeof *p);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_map_params", p->struct_size, sizeof *p));
     if (!(p->voxel >= 1e-4 && p->voxel <= 1e3)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "voxels of %g m are not possible; 1e-4 to 1000 m are", p->voxel);
     }
@@ -245,12 +242,12 @@ static pcgpu_status add_scan(pcgpu_map *m, const pcgpu_cloud *scan, const double
     if (!find_tiles(m, points, n, touched, &count)) {
         return pc_fail_memory(m->context, (uint64_t)m->tiles.count * sizeof(pc_map_tile), "the tiles of the map");
     }
-    pcgpu_status status = add_points(m, points, n, touched, count);
-    if (status == PCGPU_OK && p->memory > 0 && m->tiles.bytes > p->memory) {
+    PC_TRY(add_points(m, points, n, touched, count));
+    if (p->memory > 0 && m->tiles.bytes > p->memory) {
         const double sensor[3] = {T[3] / p->voxel, T[7] / p->voxel, T[11] / p->voxel};
-        status = pc_map_tiles_spill(m->context, &m->tiles, &m->file, sensor, p->memory);
+        PC_TRY(pc_map_tiles_spill(m->context, &m->tiles, &m->file, sensor, p->memory));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* The tile of the first pose. Tiles have 20 bits around it, and 32 in all: what is farther cannot be reached. */

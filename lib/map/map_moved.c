@@ -121,20 +121,17 @@ static void ask(void *state, int64_t begin, int64_t end) {
 static pcgpu_status ask_all(pcgpu_map *m, const pc_map_tile *tile, uint32_t number, const int64_t *views, int64_t n,
                             pc_map_voxels *v) {
     const int64_t taken = n < MOST_VIEWS ? n : MOST_VIEWS;
-    pcgpu_status status = PCGPU_OK;
-    for (int64_t begin = 0; begin < taken && status == PCGPU_OK; begin += BATCH) {
+    for (int64_t begin = 0; begin < taken; begin += BATCH) {
         asking a = {.v = v, .per = (float)(1.0 / m->stats.params.voxel)};
-        for (int64_t i = begin; i < begin + BATCH && i < taken && status == PCGPU_OK; i++) {
+        for (int64_t i = begin; i < begin + BATCH && i < taken; i++) {
             pc_map_panorama *p = &m->panoramas.all[views[i * n / taken]];
             p->used = number;
-            status = pc_map_panorama_load(m->context, &m->panoramas, &m->file, views[i * n / taken]);
+            PC_TRY(pc_map_panorama_load(m->context, &m->panoramas, &m->file, views[i * n / taken]));
             take_view(&a, p, tile, m->stats.params.voxel);
         }
-        if (status == PCGPU_OK) {
-            pc_run_ranges(m->context, v->count, CHUNK, ask, &a);
-        }
+        pc_run_ranges(m->context, v->count, CHUNK, ask, &a);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- the decision ------------------------------------------------------------------------------------------------ */

@@ -55,18 +55,17 @@ pcgpu_status pc_map_panorama_add(pcgpu_context *context, pc_map_panoramas *all, 
     find_rows(image, p);
     const size_t bytes = (size_t)p->rows * PC_MAP_COLUMNS * sizeof *image;
     const uint16_t *begin = image + (size_t)p->first * PC_MAP_COLUMNS;
-    pcgpu_status status = PCGPU_OK;
     if (file->fd >= 0) {
-        status = pc_map_file_append(context, file, begin, bytes, &p->where);
+        PC_TRY(pc_map_file_append(context, file, begin, bytes, &p->where));
     } else if (bytes > 0) {
         p->ranges = malloc(bytes);
-        status = p->ranges ? PCGPU_OK : pc_fail_memory(context, bytes, "a panorama");
-        if (p->ranges) {
-            memcpy(p->ranges, begin, bytes);
+        if (!p->ranges) {
+            return pc_fail_memory(context, bytes, "a panorama");
         }
+        memcpy(p->ranges, begin, bytes);
     }
-    all->count += status == PCGPU_OK;
-    return status;
+    all->count++;
+    return PCGPU_OK;
 }
 
 /* The least range of a pixel and its eight neighbours that have returns. */
@@ -93,18 +92,17 @@ pcgpu_status pc_map_panorama_load(pcgpu_context *context, pc_map_panoramas *all,
     }
     all->bytes += (int64_t)(pixels * sizeof *p->pixels);
     const uint16_t *ranges = p->ranges;
-    pcgpu_status status = PCGPU_OK;
     if (!ranges) {
-        status = pc_map_file_read(context, file, p->where, all->image.memory, pixels * sizeof *ranges);
+        PC_TRY(pc_map_file_read(context, file, p->where, all->image.memory, pixels * sizeof *ranges));
         ranges = all->image.memory;
     }
-    for (int32_t row = 0; row < p->rows && status == PCGPU_OK; row++) {
+    for (int32_t row = 0; row < p->rows; row++) {
         for (int c = 0; c < PC_MAP_COLUMNS; c++) {
             const uint32_t range = ranges[row * PC_MAP_COLUMNS + c];
             p->pixels[row * PC_MAP_COLUMNS + c] = range ? range << 16 | least_around(ranges, p->rows, row, c) : 0;
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static void drop(pc_map_panoramas *all, pc_map_panorama *p) {

@@ -195,14 +195,11 @@ static pcgpu_status write_tile(pcgpu_context *context, pc_map_tiles *t, pc_map_f
     t->runs = runs;
     pc_map_run *run = &runs[t->run_count];
     *run = (pc_map_run){.records = tile->count, .next = tile->runs};
-    pcgpu_status status =
-        pc_map_file_append(context, file, tile->records, (size_t)tile->count * sizeof *tile->records, &run->where);
-    if (status == PCGPU_OK) {
-        tile->runs = (int32_t)t->run_count++;
-        t->bytes -= pc_map_tile_bytes(tile);
-        pc_map_tile_empty(tile);
-    }
-    return status;
+    PC_TRY(pc_map_file_append(context, file, tile->records, (size_t)tile->count * sizeof *tile->records, &run->where));
+    tile->runs = (int32_t)t->run_count++;
+    t->bytes -= pc_map_tile_bytes(tile);
+    pc_map_tile_empty(tile);
+    return PCGPU_OK;
 }
 
 typedef struct far_tile {

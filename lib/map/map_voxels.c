@@ -16,18 +16,17 @@ static pcgpu_status gather(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxels 
     if (!records || count > INT32_MAX) {
         return pc_fail_memory(m->context, (uint64_t)count * sizeof *records, "the voxels of a tile");
     }
-    pcgpu_status status = PCGPU_OK;
     if (tile->count > 0) {
         memcpy(records, tile->records, (size_t)tile->count * sizeof *records);
     }
     *n = tile->count;
-    for (int32_t r = tile->runs; r >= 0 && status == PCGPU_OK; r = m->tiles.runs[r].next) {
+    for (int32_t r = tile->runs; r >= 0; r = m->tiles.runs[r].next) {
         const pc_map_run *run = &m->tiles.runs[r];
-        status =
-            pc_map_file_read(m->context, &m->file, run->where, records + *n, (size_t)run->records * sizeof *records);
+        PC_TRY(
+            pc_map_file_read(m->context, &m->file, run->where, records + *n, (size_t)run->records * sizeof *records));
         *n += run->records;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Keys and records, sorted by keys of 24 bits in three passes; the result is in the first half of `order`. */
@@ -206,10 +205,7 @@ static bool take_columns(pc_map_voxels *v) {
 pcgpu_status pc_map_voxels_of(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxels *v) {
     enum { CHUNK = 4096 };
     int64_t n = 0;
-    pcgpu_status status = gather(m, tile, v, &n);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(gather(m, tile, v, &n));
     uint64_t *order = pc_buffer_take(&v->order, 2 * ((size_t)n + 1) * sizeof *order, false);
     v->voxels = pc_buffer_take(&v->memory, ((size_t)n + 1) * sizeof *v->voxels, false);
     if (order && v->voxels) {
