@@ -25,10 +25,7 @@ void pcgpu_volume_params_init_sized(pcgpu_volume_params *params, size_t struct_s
 }
 
 static pcgpu_status check_params(pcgpu_context *context, pcgpu_volume_params *p) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_volume_params", p->struct_size, sizeof *p);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_volume_params", p->struct_size, sizeof *p));
     if (!pc_in_range(p->voxel_size, 1e-6, 1e3)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "voxels of %g m are not possible; 1e-6 to 1000 m are",
                        p->voxel_size);
@@ -115,11 +112,8 @@ static pcgpu_status look_from(const pcgpu_volume *v, int width, int height, cons
                               const double T[16], pc_volume_view *view) {
     const pcgpu_volume_params *p = &v->stats.params;
     const double voxel = p->voxel_size, side = PC_VOLUME_SIDE * voxel;
-    pcgpu_status status = pc_camera_check(v->context, width, height, camera);
-    status = status == PCGPU_OK ? check_pose(v->context, T) : status;
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_camera_check(v->context, width, height, camera));
+    PC_TRY(check_pose(v->context, T));
     *view = (pc_volume_view){.width = width,
                              .height = height,
                              .fx = (float)camera->fx,
@@ -182,19 +176,13 @@ static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const p
     if (counts) {
         *counts = (pcgpu_volume_counts){0};
     }
-    pcgpu_status status = look_from(v, depth->width, depth->height, camera, T, &job.view);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(look_from(v, depth->width, depth->height, camera, T, &job.view));
     pc_depth_range(camera, &low, &high);
     job.color = v->stats.params.color ? depth->color : NULL;
     job.low = low;
     job.high = high;
     job.units = (float)camera->depth_scale;
-    status = v->backend->tsdf->integrate(v->context, v->state, &job);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(v->backend->tsdf->integrate(v->context, v->state, &job));
     pc_depth_count(depth, low, high, &pixels); /* while a device works */
     s->frames++;
     s->blocks = job.blocks;

@@ -150,10 +150,7 @@ static pcgpu_status integrate(pcgpu_context *context, void *state, struct pc_vol
     if (!inverse) {
         return pc_fail_memory(context, bytes, "a frame");
     }
-    pcgpu_status status = pc_cpu_volume_allocate(context, v, job);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_cpu_volume_allocate(context, v, job));
     inverting pixels = {job, inverse};
     pc_run_ranges(context, (int64_t)job->view.width * job->view.height, PIXELS_A_PART, invert, &pixels);
     const pc_volume_frame frame = {.view = job->view, .inverse = inverse, .color = job->color};

@@ -254,11 +254,8 @@ static void link_block(const pc_cpu_volume *v, int64_t block) {
 
 static pcgpu_status add_blocks(pcgpu_context *context, pc_cpu_volume *v, const uint64_t *keys, int64_t count) {
     const int64_t first = v->count + 1, last = v->count + count;
-    pcgpu_status status = grow_arrays(context, v, last);
-    status = status == PCGPU_OK ? grow_table(context, v, last) : status;
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(grow_arrays(context, v, last));
+    PC_TRY(grow_table(context, v, last));
     if (count > 0) {
         memcpy((uint64_t *)v->keys.memory + first, keys, (size_t)count * sizeof *keys);
     }
@@ -288,9 +285,7 @@ pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *v, pc
         job->unreachable += lists[i].unreachable;
         free(lists[i].keys);
     }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(status);
     if (v->count + job->new_blocks > job->max_blocks) {
         return pc_volume_full(context, v->count + job->new_blocks, job->max_blocks);
     }
@@ -306,13 +301,11 @@ pcgpu_status pc_cpu_volume_open(pcgpu_context *context, bool color, void **state
         return pc_fail_memory(context, sizeof *v, "a volume");
     }
     v->color = color;
-    pcgpu_status status = grow_arrays(context, v, 0);
-    status = status == PCGPU_OK ? grow_table(context, v, 0) : status;
-    if (status == PCGPU_OK) {
-        ((uint64_t *)v->keys.memory)[0] = PC_VOLUME_EMPTY;
-        clear_blocks(v, -1, 0);
-    }
-    return status;
+    PC_TRY(grow_arrays(context, v, 0));
+    PC_TRY(grow_table(context, v, 0));
+    ((uint64_t *)v->keys.memory)[0] = PC_VOLUME_EMPTY;
+    clear_blocks(v, -1, 0);
+    return PCGPU_OK;
 }
 
 void pc_cpu_volume_close(pcgpu_context *context, void *state) {

@@ -262,13 +262,13 @@ static void prepare(pcgpu_context *context, surface *s) {
 static pcgpu_status make_cloud(pcgpu_context *context, const surface *s, int64_t vertices, pcgpu_cloud *cloud) {
     static const char *const names[] = {"x", "y", "z", "nx", "ny", "nz", "red", "green", "blue"};
     const int columns = columns_of(s);
-    pcgpu_status status = pcgpu_cloud_create(context, vertices, columns, cloud);
-    for (int k = 0; k < columns && status == PCGPU_OK; k++) {
+    PC_TRY(pcgpu_cloud_create(context, vertices, columns, cloud));
+    for (int k = 0; k < columns; k++) {
         snprintf(cloud->names[k], sizeof cloud->names[k], "%s", names[k]);
         cloud->types[k] = k < 6 ? cloud->types[k] : PCGPU_UINT8;
     }
     memcpy(cloud->offset, s->offset, sizeof s->offset);
-    return status;
+    return PCGPU_OK;
 }
 
 typedef struct writing {
@@ -288,10 +288,7 @@ static void write_range(void *state, int64_t begin, int64_t end) {
 
 static pcgpu_status write_all(pcgpu_context *context, const surface *s, int64_t vertices, int64_t triangles,
                               pcgpu_mesh *mesh) {
-    pcgpu_status status = make_cloud(context, s, vertices, &mesh->vertices);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(make_cloud(context, s, vertices, &mesh->vertices));
     const size_t bytes = 3 * (size_t)triangles * sizeof *mesh->indices;
     mesh->triangles = triangles;
     mesh->indices = triangles > 0 ? malloc(bytes) : NULL;
