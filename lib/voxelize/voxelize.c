@@ -32,10 +32,7 @@ void pcgpu_voxels_free(pcgpu_voxels *result) {
 
 pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p,
                                bool in_pieces) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_voxelize_params", p->struct_size, sizeof *p);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_voxelize_params", p->struct_size, sizeof *p));
     if (cloud->rows > INT32_MAX && !in_pieces) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld points; indices are 32 bits wide, so split the cloud below 2^31", (long long)cloud->rows);
@@ -200,10 +197,7 @@ pcgpu_status pc_voxelize_grid(pcgpu_context *context, const pcgpu_cloud *cloud, 
     memcpy(range, p->range, 6 * sizeof *range);
     for (int k = 0; k < 3; k++) {
         if (p->range_auto) {
-            pcgpu_status status = fit_axis(context, found, cloud->offset[k], p->size[k], k, grid, range);
-            if (status != PCGPU_OK) {
-                return status;
-            }
+            PC_TRY(fit_axis(context, found, cloud->offset[k], p->size[k], k, grid, range));
         } else {
             set_axis(grid, k, range[k], range[3 + k], cloud->offset[k], p->size[k]);
         }
@@ -273,10 +267,7 @@ static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
 pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                             pcgpu_voxels *result) {
     memset(result, 0, sizeof *result);
-    pcgpu_status status = pc_voxelize_check(context, cloud, params, false);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_voxelize_check(context, cloud, params, false));
     double begin = pc_now();
     pc_voxelize_job job = pc_voxelize_job_of(cloud, params);
     pc_survey found = {{0}, {0}};
@@ -284,13 +275,11 @@ pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, co
         found = pc_survey_cloud(context, &job);
     }
     double range[6];
-    status = pc_voxelize_grid(context, cloud, params, &found, &job.grid, range);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_voxelize_grid(context, cloud, params, &found, &job.grid, range));
     pc_stage(&result->run, "select", begin);
     double cpu, cuda;
     const pc_backend *backend;
+    pcgpu_status status;
     estimate(&job, &cpu, &cuda);
     do {
         status = pc_choose_backend(context, cpu, cuda, &result->run, &backend);
@@ -342,12 +331,9 @@ pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const f
     const pcgpu_cloud cloud = {.rows = rows, .columns = columns, .data = (float *)(uintptr_t)data};
     const pc_survey unused = {{0}, {0}};
     double range[6];
-    pcgpu_status status = check_device(context, data, rows, columns, params, voxels);
-    status = status == PCGPU_OK ? pc_voxelize_check(context, &cloud, params, false) : status;
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(check_device(context, data, rows, columns, params, voxels));
+    PC_TRY(pc_voxelize_check(context, &cloud, params, false));
     pc_voxelize_job job = pc_voxelize_job_of(&cloud, params);
-    status = pc_voxelize_grid(context, &cloud, params, &unused, &job.grid, range);
-    return status == PCGPU_OK ? pc_cuda_voxelize_device(context, stream, &job, voxels) : status;
+    PC_TRY(pc_voxelize_grid(context, &cloud, params, &unused, &job.grid, range));
+    return pc_cuda_voxelize_device(context, stream, &job, voxels);
 }

@@ -51,10 +51,7 @@ static pcgpu_status run(pcgpu_context *context, pc_voxelizer *v, pcgpu_voxels *o
     context->worked = v->numbered.threads;
     out->run.non_finite = v->numbered.drops.non_finite;
     out->run.at_origin = v->numbered.drops.at_origin;
-    pcgpu_status status = pc_voxels_allocate(context, v->job, count_points(v, out), out);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_voxels_allocate(context, v->job, count_points(v, out), out));
     for (int64_t i = 0; i < out->count; i++) {
         out->counts[i] = (int32_t)pc_limited(v->numbered.voxels[i].points, v->job->max_points);
     }

@@ -177,21 +177,20 @@ static pcgpu_status set_pending(pc_voxel_table *t, int64_t record, bool pending)
 static pcgpu_status create_voxels(const adding *a) {
     pc_voxel_table *t = a->t;
     uint32_t *found = t->found.memory;
-    pcgpu_status status = PCGPU_OK;
-    for (int64_t i = 0; i < a->piece->count && status == PCGPU_OK; i++) {
+    for (int64_t i = 0; i < a->piece->count; i++) {
         const int64_t first = a->record + a->piece->voxels[i].first;
         const bool waits = t->again && is_pending(t, first);
         if (!found[i] && t->count < t->most && (!t->again || waits)) {
-            status = create(t, (int64_t)a->piece->voxels[i].key, &found[i]);
+            PC_TRY(create(t, (int64_t)a->piece->voxels[i].key, &found[i]));
         } else if (!found[i] && (!t->again || waits)) {
-            status = t->again ? PCGPU_OK : set_pending(t, first, true);
+            PC_TRY(t->again ? PCGPU_OK : set_pending(t, first, true));
             t->left++;
         }
         if (waits && found[i]) {
-            status = set_pending(t, first, false);
+            PC_TRY(set_pending(t, first, false));
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Continues in fixed point where a float64 sum is not exact. */
@@ -199,15 +198,14 @@ static pcgpu_status add_inexact(const adding *a) {
     pc_voxel_table *t = a->t;
     const uint32_t *found = t->found.memory;
     const bool *inexact = t->inexact.memory;
-    pcgpu_status status = PCGPU_OK;
-    for (int64_t i = 0; i < a->piece->count && status == PCGPU_OK; i++) {
+    for (int64_t i = 0; i < a->piece->count; i++) {
         if (found[i] && inexact[i]) {
             const int64_t begin = a->piece->starts[i];
-            status = pc_table_add_inexact(t, found[i] - 1, a->piece->order + begin, a->piece->starts[i + 1] - begin,
-                                          a->data);
+            PC_TRY(pc_table_add_inexact(t, found[i] - 1, a->piece->order + begin, a->piece->starts[i + 1] - begin,
+                                        a->data));
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pc_voxel_groups *piece, const float *data, int64_t record) {
@@ -218,11 +216,9 @@ pcgpu_status pc_table_add_piece(pc_voxel_table *t, const pc_voxel_groups *piece,
     }
     memset(t->inexact.memory, 0, n);
     pc_run_ranges(t->context, piece->count, CHUNK, find_voxels, &a);
-    pcgpu_status status = t->kind == PC_TABLE_NEAREST ? PCGPU_OK : create_voxels(&a);
-    if (status == PCGPU_OK) {
-        pc_run_ranges(t->context, piece->count, CHUNK, add_voxels, &a);
-    }
-    return status == PCGPU_OK && t->kind == PC_TABLE_EXACT ? add_inexact(&a) : status;
+    PC_TRY(t->kind == PC_TABLE_NEAREST ? PCGPU_OK : create_voxels(&a));
+    pc_run_ranges(t->context, piece->count, CHUNK, add_voxels, &a);
+    return t->kind == PC_TABLE_EXACT ? add_inexact(&a) : PCGPU_OK;
 }
 
 /* ---- features ---------------------------------------------------------------------------------------------------- */

@@ -141,11 +141,9 @@ bool pc_table_add_records(const pc_voxel_table *t, int64_t i, const int32_t *row
 }
 
 pcgpu_status pc_table_add_inexact(pc_voxel_table *t, int64_t i, const int32_t *rows, int64_t count, const float *data) {
-    pcgpu_status status = widen(t, &t->voxels[i], pc_table_values(t, i));
-    if (status == PCGPU_OK) {
-        add_fixed(t, &t->voxels[i], rows, count, data);
-    }
-    return status;
+    PC_TRY(widen(t, &t->voxels[i], pc_table_values(t, i)));
+    add_fixed(t, &t->voxels[i], rows, count, data);
+    return PCGPU_OK;
 }
 
 float pc_table_mean(const pc_voxel_table *t, int64_t i, int k) {
