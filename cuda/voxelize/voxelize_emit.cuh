@@ -27,7 +27,7 @@ typedef struct striped {
 typedef struct emit_memory {
     uint32_t rows[PC_EMIT_RECORDS];
     uint8_t voxel_of[PC_EMIT_RECORDS];
-    int16_t kept[PC_EMIT_THREADS]; /* -1: not in the result */
+    int16_t kept[PC_EMIT_THREADS]; /* 0: not in the result */
     uint16_t begin[PC_EMIT_THREADS];
     float means[3 * PC_EMIT_THREADS]; /* of x y z */
     large_voxel list[PC_EMIT_THREADS];
@@ -51,31 +51,14 @@ __device__ static int stage_voxels(const pc_voxelize_params &s, uint32_t id, boo
     const int kept = in_result ? (int)of.kept : 0;
     int all;
     const int begin = pc_block_scan<PC_EMIT_THREADS>(kept, &all);
-    m->kept[v] = (int16_t)(in_result ? kept : -1);
-    m->begin[v] = (uint16_t)(in_result ? begin : 0);
     if (v == 0) {
         m->records = all;
     }
-    if (there) {
-        uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
-        if (of.kept > PC_SLOT_RECORDS || of.overflow) {
-            const bool from_end = of.overflow >= BLOCK_OVERFLOW && in_result;
-            const int offset = atomicAdd(&m->count[from_end], 1);
-            m->list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
-                large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};
-        } else {
-            order_four(row);
-        }
-        pc_clean_slot(s, of);
-#pragma unroll
-        for (int k = 0; k < PC_SLOT_RECORDS; k++) {
-            if (k < kept) {
-                m->rows[begin + k] = row[k];
-            }
-        }
-        for (int k = 0; k < kept; k++) {
-            m->voxel_of[begin + k] = (uint8_t)v;
-        }
+    if (there && stage_voxel(s, of, v, kept, in_result ? begin : 0, m)) {
+        const bool from_end = of.overflow >= BLOCK_OVERFLOW && in_result;
+        const int offset = atomicAdd(&m->count[from_end], 1);
+        m->list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
+            large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};
     }
     if (in_result) {
         s.counts[id] = kept;
@@ -171,7 +154,7 @@ __global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_TH
             stage_voxels(s, id, (int)threadIdx.x < min(chunk_voxels, voxels - from) && id < found, mine, &m);
         for (int i = warp; i < m.count[0]; i += EMIT_WARPS) {
             const large_voxel of = m.list[i];
-            select_kept<OVERFLOW_BATCH>(s, of, m.kept[of.voxel] >= 0, m.rows + m.begin[of.voxel],
+            select_kept<OVERFLOW_BATCH>(s, of, m.kept[of.voxel] > 0, m.rows + m.begin[of.voxel],
                                         unsorted + warp * UNSORTED);
         }
         for (int i = 0; i < m.count[1]; i++) {

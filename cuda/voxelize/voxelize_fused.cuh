@@ -110,14 +110,11 @@ __device__ static uint32_t bucket_at(const pc_voxelize_params &s, uint32_t slot,
     return at;
 }
 
-/* Copies the records of the thread's voxel from its slot, or lists the voxel by its size. */
-__device__ static void stage_voxel(const pc_voxelize_params &s, const pc_voxel &of, int voxel, int begin,
-                                   fused_memory *m) {
+/* Stages the thread's voxel, and lists it by its size if it has more records than a slot has. */
+__device__ static void stage_or_list(const pc_voxelize_params &s, const pc_voxel &of, int voxel, int begin,
+                                     fused_memory *m) {
     const int kept = (int)of.kept;
-    uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
-    m->begin[voxel] = (uint16_t)begin;
-    m->kept[voxel] = (int16_t)kept;
-    if (kept > PC_SLOT_RECORDS || of.overflow) {
+    if (stage_voxel(s, of, voxel, kept, begin, m)) {
         const int size = (uint32_t)kept + of.overflow <= 32 && of.overflow <= PC_BUCKET_RECORDS ? LANE_SIZED
                          : of.overflow < BLOCK_OVERFLOW                                         ? WARP_SIZED
                                                                                                 : BLOCK_SIZED;
@@ -127,19 +124,7 @@ __device__ static void stage_voxel(const pc_voxelize_params &s, const pc_voxel &
         }
         m->of[voxel] = l;
         m->of_size[size][atomicAdd(&m->count[size], 1)] = (uint8_t)voxel;
-    } else {
-        order_four(row);
     }
-#pragma unroll
-    for (int k = 0; k < PC_SLOT_RECORDS; k++) {
-        if (k < kept) {
-            m->rows[begin + k] = row[k];
-        }
-    }
-    for (int k = 0; k < kept; k++) {
-        m->voxel_of[begin + k] = (uint8_t)voxel;
-    }
-    pc_clean_slot(s, of);
 }
 
 /* The kept records of VOXEL_BATCH LANE_SIZED voxels, `first` and every step-th on, a lane per record; by a warp.
@@ -286,7 +271,7 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
         }
         __syncthreads();
         if (here) {
-            stage_voxel(s, mine, voxel - done, end - (int)mine.kept, &m);
+            stage_or_list(s, mine, voxel - done, end - (int)mine.kept, &m);
         }
         if (here && voxel == done + count - 1) {
             m.records = end;

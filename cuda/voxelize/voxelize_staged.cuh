@@ -21,6 +21,31 @@ typedef struct consecutive {
     }
 } consecutive;
 
+/* Stages the thread's voxel with its first `kept` records, from `begin` on, and clears its slot. Returns whether it has more
+ * records than a slot has: then those of the slot are staged, and not in order. */
+template <typename Memory>
+__device__ static bool stage_voxel(const pc_voxelize_params &s, const pc_voxel &of, int voxel, int kept, int begin,
+                                   Memory *m) {
+    const bool large = of.kept > PC_SLOT_RECORDS || of.overflow;
+    uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
+    m->kept[voxel] = (int16_t)kept;
+    m->begin[voxel] = (uint16_t)begin;
+    if (!large) {
+        order_four(row);
+    }
+#pragma unroll
+    for (int k = 0; k < PC_SLOT_RECORDS; k++) {
+        if (k < kept) {
+            m->rows[begin + k] = row[k];
+        }
+    }
+    for (int k = 0; k < kept; k++) {
+        m->voxel_of[begin + k] = (uint8_t)voxel;
+    }
+    pc_clean_slot(s, of);
+    return large;
+}
+
 /* Value: float4, a whole record of four columns; or float, a column of a record of any number of columns. */
 template <typename Value> __device__ static uint32_t values_per_record(const pc_voxelize_params &s) {
     return sizeof(Value) == sizeof(float4) ? 1 : (uint32_t)s.columns;
