@@ -186,61 +186,8 @@ __device__ static uint32_t id_at(const near_bits<LANES> &bits, const uint32_t *b
 
 enum { DIRECT_WARPS = PC_DIRECT_THREADS / 32 };
 
-/* Overflow records of a cell, from the from-th on, in their buckets. */
-typedef struct cell_overflow {
-    const pc_voxelize_params *s;
-    uint32_t cell, from;
-
-    __device__ cell_overflow operator+(uint32_t more) const {
-        return cell_overflow{s, cell, from + more};
-    }
-} cell_overflow;
-
-/* As load_overflow of voxelize_select.cuh, a bucket per lane, which is cleared. The records of a bucket are loaded
- * together with its key. */
-template <int EACH>
-__device__ static uint32_t load_overflow(const cell_overflow &overflow, uint32_t first, uint32_t count, uint32_t *row) {
-    static_assert(EACH == PC_BUCKET_RECORDS, "records of a bucket");
-    const pc_voxelize_params &s = *overflow.s;
-    const uint32_t i = first + PC_BUCKET_RECORDS * (threadIdx.x % 32);
-    uint4 four[PC_BUCKET_RECORDS / 4] = {};
-    if (i < count) {
-        const unsigned long long key = pc_cell_bucket_key(overflow.cell, overflow.from + i);
-        uint32_t at = pc_bucket_home(s, key);
-        while (true) {
-            const unsigned long long seen = s.bucket_keys[at];
-#pragma unroll
-            for (int k = 0; k < PC_BUCKET_RECORDS / 4; k++) {
-                four[k] = ((const uint4 *)(s.bucket_records + (size_t)at * PC_BUCKET_RECORDS))[k];
-            }
-            if (seen == key) {
-                break;
-            }
-            at = (at + 1) & s.bucket_mask;
-        }
-        s.bucket_keys[at] = 0;
-    }
-    uint32_t least = PC_NO_RECORD;
-#pragma unroll
-    for (uint32_t k = 0; k < PC_BUCKET_RECORDS; k++) {
-        const uint4 of = four[k / 4];
-        row[k] = i + k >= count ? PC_NO_RECORD : k % 4 == 0 ? of.x : k % 4 == 1 ? of.y : k % 4 == 2 ? of.z : of.w;
-        least = min(least, row[k]);
-    }
-    return least;
-}
-
-/* The same to memory, at most a bucket per lane. */
-template <int EACH> __device__ static void copy_overflow(const cell_overflow &overflow, uint32_t count, uint32_t *to) {
-    const uint32_t first = EACH * (threadIdx.x % 32);
-    uint32_t row[EACH];
-    load_overflow<EACH>(overflow, 0, count, row);
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
-        if (first + k < count) {
-            to[first + k] = row[k];
-        }
-    }
+__device__ static bucket_overflow overflow_of_cell(const pc_voxelize_params &s, uint32_t cell) {
+    return bucket_overflow{&s, pc_cell_bucket_key(cell, 0), 0};
 }
 
 typedef struct __align__(16) selection {

@@ -294,7 +294,7 @@ __device__ static void emit_overfull(const pc_voxelize_params &s, const grid_fac
             }
         }
         load_first(s, cell, selected->unsorted);
-        select_by_warp<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, overflow, s.kept,
+        select_by_warp<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(overflow_of_cell(s, cell), overflow, s.kept,
                                                              selected->unsorted, selected->sorted);
         emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
     }
@@ -312,7 +312,7 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
         if (threadIdx.x < 32) {
             load_first(s, cell, (uint32_t *)m.values);
         }
-        select_by_block<DIRECT_WARPS, PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, counts.x + 1 - (uint32_t)s.kept,
+        select_by_block<DIRECT_WARPS, PC_BUCKET_RECORDS>(overflow_of_cell(s, cell), counts.x + 1 - (uint32_t)s.kept,
                                                          s.kept, (uint32_t *)m.values, selected->sorted);
         if (threadIdx.x < 32) {
             emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);

@@ -10,10 +10,8 @@
 
 enum {
     FUSED_WARPS = PC_FUSED_THREADS / 32,
-    LOAD_BATCH = 2,           /* values of kept records that a thread loads together */
-    VOXEL_BATCH = 5,          /* voxels per warp and step if each has at most 32 records */
-    GATHER_BATCH = 8,         /* overflow records that a thread loads together */
-    FUSED_OVERFLOW_BATCH = 8, /* the same for a lane that selects: registers are few */
+    LOAD_BATCH = 2,  /* values of kept records that a thread loads together */
+    VOXEL_BATCH = 5, /* voxels per warp and step if each has at most 32 records */
 };
 
 /* ---- ids -------------------------------------------------------------------------------------------------------- */
@@ -100,9 +98,13 @@ typedef struct fused_memory {
     int records;
 } fused_memory;
 
-/* The bucket of overflow record i of a voxel. */
-__device__ static uint32_t bucket_at(const pc_voxelize_params &s, uint32_t slot, uint32_t i) {
-    const unsigned long long key = pc_bucket_key(s, slot, i / PC_BUCKET_RECORDS);
+__device__ static bucket_overflow overflow_of_slot(const pc_voxelize_params &s, uint32_t slot) {
+    return bucket_overflow{&s, pc_bucket_key(s, slot, 0), 0};
+}
+
+/* The first bucket of a voxel. */
+__device__ static uint32_t bucket_of(const pc_voxelize_params &s, uint32_t slot) {
+    const unsigned long long key = pc_bucket_key(s, slot, 0);
     uint32_t at = pc_bucket_home(s, key);
     while (s.bucket_keys[at] != key) {
         at = (at + 1) & s.bucket_mask;
@@ -120,7 +122,7 @@ __device__ static void stage_or_list(const pc_voxelize_params &s, const pc_voxel
                                                                                                 : BLOCK_SIZED;
         large_voxel l = {voxel, kept, of.slot, of.overflow, 0};
         if (size == LANE_SIZED && of.overflow) {
-            l.overflow_begin = bucket_at(s, of.slot, 0) * PC_BUCKET_RECORDS;
+            l.overflow_begin = bucket_of(s, of.slot) * PC_BUCKET_RECORDS;
         }
         m->of[voxel] = l;
         m->of_size[size][atomicAdd(&m->count[size], 1)] = (uint8_t)voxel;
@@ -175,56 +177,20 @@ __device__ static void select_lane_sized(const pc_voxelize_params &s, fused_memo
     __syncwarp();
 }
 
-/* Copies the overflow records of a voxel from buckets to overflow_rows, from `first` on, by threads `lane` of `lanes`.
- * Returns the voxel as select_kept expects it. */
-__device__ static large_voxel gather_overflow(const pc_voxelize_params &s, fused_memory *m, int voxel, uint32_t first,
-                                              uint32_t lane, uint32_t lanes) {
-    large_voxel of = m->of[voxel];
-    of.overflow_begin = first;
-    for (uint32_t i = lane; i < of.overflow; i += GATHER_BATCH * lanes) {
-        unsigned long long seen[GATHER_BATCH];
-        uint32_t row[GATHER_BATCH]; /* right if the bucket is at its home */
-#pragma unroll
-        for (uint32_t k = 0; k < GATHER_BATCH; k++) {
-            const uint32_t index = min(i + k * lanes, of.overflow - 1),
-                           at = pc_bucket_home(s, pc_bucket_key(s, of.slot, index / PC_BUCKET_RECORDS));
-            seen[k] = s.bucket_keys[at];
-            row[k] = *pc_bucket_row(s, at, index);
-        }
-#pragma unroll
-        for (uint32_t k = 0; k < GATHER_BATCH; k++) {
-            const uint32_t index = min(i + k * lanes, of.overflow - 1);
-            if (seen[k] != pc_bucket_key(s, of.slot, index / PC_BUCKET_RECORDS)) {
-                row[k] = *pc_bucket_row(s, bucket_at(s, of.slot, index), index);
-            }
-            s.overflow_rows[first + index] = row[k];
-        }
-    }
-    return of;
-}
-
 /* The kept records of WARP_SIZED and BLOCK_SIZED voxels; by the block. */
 __device__ static void select_others(const pc_voxelize_params &s, fused_memory *m, uint32_t *scratch) {
-    __shared__ uint32_t begin;
     const int warp = (int)threadIdx.x / 32;
     for (int i = warp; i < m->count[WARP_SIZED]; i += FUSED_WARPS) {
-        const int voxel = m->of_size[WARP_SIZED][i], lane = (int)threadIdx.x % 32;
-        uint32_t first = lane == 0 ? atomicAdd(&s.counters->overflow, m->of[voxel].overflow) : 0;
-        first = __shfl_sync(PC_ALL_LANES, first, 0);
-        const large_voxel of = gather_overflow(s, m, voxel, first, (uint32_t)lane, 32);
-        __syncwarp();
-        select_kept<FUSED_OVERFLOW_BATCH>(s, of, true, m->rows + m->begin[voxel], scratch + warp * (PC_MAX_POINTS + 4));
+        const large_voxel of = m->of[m->of_size[WARP_SIZED][i]];
+        select_kept<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(s, of, overflow_of_slot(s, of.slot), true,
+                                                          m->rows + m->begin[of.voxel],
+                                                          scratch + warp * (PC_MAX_POINTS + 4));
     }
     for (int i = 0; i < m->count[BLOCK_SIZED]; i++) {
-        const int voxel = m->of_size[BLOCK_SIZED][i];
+        const large_voxel of = m->of[m->of_size[BLOCK_SIZED][i]];
         __syncthreads();
-        if (threadIdx.x == 0) {
-            begin = atomicAdd(&s.counters->overflow, m->of[voxel].overflow);
-        }
-        __syncthreads();
-        const large_voxel of = gather_overflow(s, m, voxel, begin, threadIdx.x, PC_FUSED_THREADS);
-        __syncthreads();
-        select_kept_by_block<FUSED_WARPS, FUSED_OVERFLOW_BATCH>(s, of, m->rows + m->begin[voxel], scratch);
+        select_kept_by_block<FUSED_WARPS, PC_BUCKET_RECORDS>(s, of, overflow_of_slot(s, of.slot),
+                                                             m->rows + m->begin[of.voxel], scratch);
     }
 }
 

@@ -123,7 +123,7 @@ typedef struct pc_voxelize_sums {
 
 typedef struct pc_voxelize_counters {
     pc_voxelize_sums sums[2][PC_SUM_SETS]; /* alternate: a call clears those of the call before it */
-    uint32_t found, overflow;
+    uint32_t found;
     uint32_t full; /* not 0: there were records without a slot */
 } pc_voxelize_counters;
 

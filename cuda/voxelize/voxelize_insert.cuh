@@ -227,9 +227,6 @@ __device__ static void clean_tile_counts(const pc_voxelize_params &s) {
     for (uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x; i < words; i += step) {
         s.tile_counts[i] = 0;
     }
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        s.counters->overflow = 0;
-    }
 }
 
 /* A thread per record, and the next record is loaded ahead. Lanes with records of the same cell access its slot once.

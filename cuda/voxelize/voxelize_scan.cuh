@@ -153,7 +153,6 @@ __device__ static unsigned long long tile_prefix(const pc_voxelize_params &s, un
     }
     if (threadIdx.x == 0 && tile == (int64_t)gridDim.x - 1) {
         s.counters->found = voxels_in(of_others + all);
-        s.counters->overflow = overflows_in(of_others + all);
     }
     return of_others + before;
 }

@@ -141,6 +141,65 @@ template <int EACH> __device__ static void copy_overflow(const uint32_t *overflo
     }
 }
 
+/* Overflow records in buckets, from the from-th on. */
+typedef struct bucket_overflow {
+    const pc_voxelize_params *s;
+    unsigned long long key; /* of the first bucket */
+    uint32_t from;
+
+    __device__ bucket_overflow operator+(uint32_t more) const {
+        return bucket_overflow{s, key, from + more};
+    }
+} bucket_overflow;
+
+/* As above, a bucket per lane, which is cleared. The records of a bucket are loaded together with its key. */
+template <int EACH>
+__device__ static uint32_t load_overflow(const bucket_overflow &overflow, uint32_t first, uint32_t count,
+                                         uint32_t *row) {
+    static_assert(EACH == PC_BUCKET_RECORDS, "records of a bucket");
+    const pc_voxelize_params &s = *overflow.s;
+    const uint32_t i = first + PC_BUCKET_RECORDS * (threadIdx.x % 32);
+    uint4 four[PC_BUCKET_RECORDS / 4] = {};
+    if (i < count) {
+        const unsigned long long key = overflow.key + (overflow.from + i) / PC_BUCKET_RECORDS;
+        uint32_t at = pc_bucket_home(s, key);
+        while (true) {
+            const unsigned long long seen = s.bucket_keys[at];
+#pragma unroll
+            for (int k = 0; k < PC_BUCKET_RECORDS / 4; k++) {
+                four[k] = ((const uint4 *)(s.bucket_records + (size_t)at * PC_BUCKET_RECORDS))[k];
+            }
+            if (seen == key) {
+                break;
+            }
+            at = (at + 1) & s.bucket_mask;
+        }
+        s.bucket_keys[at] = 0;
+    }
+    uint32_t least = PC_NO_RECORD;
+#pragma unroll
+    for (uint32_t k = 0; k < PC_BUCKET_RECORDS; k++) {
+        const uint4 of = four[k / 4];
+        row[k] = i + k >= count ? PC_NO_RECORD : k % 4 == 0 ? of.x : k % 4 == 1 ? of.y : k % 4 == 2 ? of.z : of.w;
+        least = min(least, row[k]);
+    }
+    return least;
+}
+
+/* As above, at most a bucket per lane. */
+template <int EACH>
+__device__ static void copy_overflow(const bucket_overflow &overflow, uint32_t count, uint32_t *to) {
+    const uint32_t first = EACH * (threadIdx.x % 32);
+    uint32_t row[EACH];
+    load_overflow<EACH>(overflow, 0, count, row);
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        if (first + k < count) {
+            to[first + k] = row[k];
+        }
+    }
+}
+
 /* The lowest of `kept` records in `rows` and of `count` overflow records, in order; by a warp. BATCH, FEW: overflow
  * records that a lane loads together, and if they are few. */
 template <int BATCH, int FEW, typename Overflow>
@@ -196,25 +255,23 @@ __device__ static void load_kept(const pc_voxelize_params &s, const large_voxel 
 }
 
 /* Writes the kept records of a voxel, in order, to `kept`, which has those of the slot; by a warp. */
-template <int BATCH>
-__device__ static void select_kept(const pc_voxelize_params &s, const large_voxel &of, bool in_result, uint32_t *kept,
-                                   uint32_t *rows) {
+template <int BATCH, int FEW, typename Overflow>
+__device__ static void select_kept(const pc_voxelize_params &s, const large_voxel &of, const Overflow &overflow,
+                                   bool in_result, uint32_t *kept, uint32_t *rows) {
     load_kept(s, of, kept, rows);
     if (in_result) { /* else only cleared */
-        select_by_warp<BATCH, SMALL_OVERFLOW_BATCH>((const uint32_t *)s.overflow_rows + of.overflow_begin, of.overflow,
-                                                    of.kept, rows, kept);
+        select_by_warp<BATCH, FEW>(overflow, of.overflow, of.kept, rows, kept);
     }
 }
 
 /* The same by the block. rows: P per warp. */
-template <int WARPS, int BATCH>
-__device__ static void select_kept_by_block(const pc_voxelize_params &s, const large_voxel &of, uint32_t *kept,
-                                            uint32_t *rows) {
+template <int WARPS, int BATCH, typename Overflow>
+__device__ static void select_kept_by_block(const pc_voxelize_params &s, const large_voxel &of,
+                                            const Overflow &overflow, uint32_t *kept, uint32_t *rows) {
     if (threadIdx.x < 32) {
         load_kept(s, of, kept, rows);
     }
-    select_by_block<WARPS, BATCH>((const uint32_t *)s.overflow_rows + of.overflow_begin, of.overflow, s.kept, rows,
-                                  kept);
+    select_by_block<WARPS, BATCH>(overflow, of.overflow, s.kept, rows, kept);
     __syncthreads();
 }
 

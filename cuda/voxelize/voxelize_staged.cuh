@@ -21,8 +21,8 @@ typedef struct consecutive {
     }
 } consecutive;
 
-/* Stages the thread's voxel with its first `kept` records, from `begin` on, and clears its slot. Returns whether it has more
- * records than a slot has: then those of the slot are staged, and not in order. */
+/* Stages the thread's voxel with its first `kept` records, from `begin` on, and clears its slot. Returns whether it has
+ * more records than a slot has: then those of the slot are staged, and not in order. */
 template <typename Memory>
 __device__ static bool stage_voxel(const pc_voxelize_params &s, const pc_voxel &of, int voxel, int kept, int begin,
                                    Memory *m) {
