@@ -43,18 +43,6 @@ __device__ static void store_cells(const pc_voxelize_params &s, uint32_t i, uint
     }
 }
 
-/* Finds or claims the bucket of overflow record i, which is the index-th of its cell. */
-__device__ static void store_cell_overflow(const pc_voxelize_params &s, uint32_t cell, uint32_t index, uint32_t i) {
-    const unsigned long long key = pc_cell_bucket_key(cell, index);
-    for (uint32_t at = pc_bucket_home(s, key);; at = (at + 1) & s.bucket_mask) {
-        const unsigned long long old = atomicCAS(&s.bucket_keys[at], 0ull, key);
-        if (old == 0 || old == key) {
-            *pc_bucket_row(s, at, index) = i;
-            return;
-        }
-    }
-}
-
 /* Each lane with a record i below `above`, the lowest record of its cell until then, sets its own bit and clears that
  * of `above`, and updates the counts. These are additions, so the result does not depend on their order. All lanes call
  * it. */
@@ -95,7 +83,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         if (in_range && rank < p) {
             s.cell_records[cell * pc_cell_capacity(s.kept) + rank] = i;
         } else if (in_range) {
-            store_cell_overflow(s, cell, rank - p, i);
+            store_overflow<false>(s, cell, rank - p, i);
         }
         if (in_range && rank == p) {
             s.overfull[atomicAdd(&pc_heads_of(s)->overfull[0], 1)] = cell;
@@ -185,10 +173,6 @@ __device__ static uint32_t id_at(const near_bits<LANES> &bits, const uint32_t *b
 /* ---- overfull cells --------------------------------------------------------------------------------------------- */
 
 enum { DIRECT_WARPS = PC_DIRECT_THREADS / 32 };
-
-__device__ static bucket_overflow overflow_of_cell(const pc_voxelize_params &s, uint32_t cell) {
-    return bucket_overflow{&s, pc_cell_bucket_key(cell, 0), 0};
-}
 
 typedef struct __align__(16) selection {
     uint32_t unsorted[PC_MAX_POINTS + 4], sorted[PC_MAX_POINTS];

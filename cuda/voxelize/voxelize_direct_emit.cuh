@@ -294,8 +294,8 @@ __device__ static void emit_overfull(const pc_voxelize_params &s, const grid_fac
             }
         }
         load_first(s, cell, selected->unsorted);
-        select_by_warp<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(overflow_of_cell(s, cell), overflow, s.kept,
-                                                             selected->unsorted, selected->sorted);
+        select_by_warp<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(in_buckets(s, cell), overflow, s.kept, selected->unsorted,
+                                                             selected->sorted);
         emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
     }
 }
@@ -312,8 +312,8 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
         if (threadIdx.x < 32) {
             load_first(s, cell, (uint32_t *)m.values);
         }
-        select_by_block<DIRECT_WARPS, PC_BUCKET_RECORDS>(overflow_of_cell(s, cell), counts.x + 1 - (uint32_t)s.kept,
-                                                         s.kept, (uint32_t *)m.values, selected->sorted);
+        select_by_block<DIRECT_WARPS, PC_BUCKET_RECORDS>(in_buckets(s, cell), counts.x + 1 - (uint32_t)s.kept, s.kept,
+                                                         (uint32_t *)m.values, selected->sorted);
         if (threadIdx.x < 32) {
             emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
         }
@@ -325,7 +325,7 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
 
 /* Clears what the next call uses. */
 __device__ static void clean_heads(const pc_voxelize_params &s) {
-    uint32_t *words = (uint32_t *)&s.heads[1 - s.epoch % 2];
+    uint32_t *words = (uint32_t *)&s.heads[1 - s.direct_call % 2];
     for (uint32_t i = blockIdx.x * PC_DIRECT_THREADS + threadIdx.x; i < sizeof(pc_heads) / sizeof(uint32_t);
          i += gridDim.x * PC_DIRECT_THREADS) {
         words[i] = 0;

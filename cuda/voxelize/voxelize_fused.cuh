@@ -98,17 +98,14 @@ typedef struct fused_memory {
     int records;
 } fused_memory;
 
-__device__ static bucket_overflow overflow_of_slot(const pc_voxelize_params &s, uint32_t slot) {
-    return bucket_overflow{&s, pc_bucket_key(s, slot, 0), 0};
-}
-
-/* The first bucket of a voxel. */
-__device__ static uint32_t bucket_of(const pc_voxelize_params &s, uint32_t slot) {
-    const unsigned long long key = pc_bucket_key(s, slot, 0);
+/* Clears the first bucket of a voxel, and returns which it is. */
+__device__ static uint32_t clear_bucket(const pc_voxelize_params &s, uint32_t slot) {
+    const unsigned long long key = pc_bucket_key(slot);
     uint32_t at = pc_bucket_home(s, key);
     while (s.bucket_keys[at] != key) {
         at = (at + 1) & s.bucket_mask;
     }
+    s.bucket_keys[at] = 0;
     return at;
 }
 
@@ -122,7 +119,7 @@ __device__ static void stage_or_list(const pc_voxelize_params &s, const pc_voxel
                                                                                                 : BLOCK_SIZED;
         large_voxel l = {voxel, kept, of.slot, of.overflow, 0};
         if (size == LANE_SIZED && of.overflow) {
-            l.overflow_begin = bucket_of(s, of.slot) * PC_BUCKET_RECORDS;
+            l.overflow_begin = clear_bucket(s, of.slot) * PC_BUCKET_RECORDS;
         }
         m->of[voxel] = l;
         m->of_size[size][atomicAdd(&m->count[size], 1)] = (uint8_t)voxel;
@@ -182,14 +179,13 @@ __device__ static void select_others(const pc_voxelize_params &s, fused_memory *
     const int warp = (int)threadIdx.x / 32;
     for (int i = warp; i < m->count[WARP_SIZED]; i += FUSED_WARPS) {
         const large_voxel of = m->of[m->of_size[WARP_SIZED][i]];
-        select_kept<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(s, of, overflow_of_slot(s, of.slot), true,
-                                                          m->rows + m->begin[of.voxel],
-                                                          scratch + warp * (PC_MAX_POINTS + 4));
+        select_kept<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(
+            s, of, in_buckets(s, of.slot), true, m->rows + m->begin[of.voxel], scratch + warp * (PC_MAX_POINTS + 4));
     }
     for (int i = 0; i < m->count[BLOCK_SIZED]; i++) {
         const large_voxel of = m->of[m->of_size[BLOCK_SIZED][i]];
         __syncthreads();
-        select_kept_by_block<FUSED_WARPS, PC_BUCKET_RECORDS>(s, of, overflow_of_slot(s, of.slot),
+        select_kept_by_block<FUSED_WARPS, PC_BUCKET_RECORDS>(s, of, in_buckets(s, of.slot),
                                                              m->rows + m->begin[of.voxel], scratch);
     }
 }

@@ -67,7 +67,7 @@ static pcgpu_status allocate_slots(pcgpu_context *context, const pc_voxelize_job
         s->extra = (uint32_t *)t->array[EXTRA];
     }
     if (has_buckets(c->kind)) {
-        s->bucket_keys = (unsigned long long *)t->array[c->kind == DIRECT ? CELL_BUCKETS : BUCKET_KEYS];
+        s->bucket_keys = (unsigned long long *)t->array[BUCKET_KEYS];
         s->bucket_records = (uint32_t *)t->array[BUCKET_RECORDS];
         s->bucket_mask = (uint32_t)(buckets_of(job) - 1);
     } else {
@@ -127,18 +127,16 @@ static pcgpu_status allocate_features(pcgpu_context *context, const pc_voxelize_
 
 /* ---- a call ----------------------------------------------------------------------------------------------------- */
 
-static pcgpu_status begin_call(pcgpu_context *context, call *c) {
-    PC_TRY(count_call(context, c->of));
-    if (has_buckets(c->kind)) {
-        c->params.epoch = c->kind == DIRECT ? ++c->of->direct_calls : c->of->calls;
+static void begin_call(call *c) {
+    if (c->kind == DIRECT) {
+        c->params.direct_call = ++c->of->direct_calls;
     }
     c->params.parity = c->of->parity = 1 - c->of->parity;
-    return PCGPU_OK;
 }
 
 static pcgpu_status prepare(pcgpu_context *context, void *state) {
     call *c = (call *)state;
-    PC_TRY(begin_call(context, c));
+    begin_call(c);
     return c->graph ? add_kernels(context, c) : PCGPU_OK;
 }
 
@@ -198,7 +196,7 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
         PC_TRY(allocate_features(context, job, clock, pc_limited(s->capacity, job->max_voxels), s));
         PC_TRY(pc_voxelize_repeat(context, NULL, prepare, work, c));
     } else {
-        PC_TRY(begin_call(context, c));
+        begin_call(c);
         PC_TRY(add_insert(context, c));
         PC_TRY(add_scan(context, c));
     }
@@ -254,7 +252,7 @@ static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job 
                        (long long)slots);
     }
     CUDA_TRY(context, cudaStreamIsCapturing(pc_cuda_of(context)->stream, &capture));
-    PC_TRY(begin_call(context, &c));
+    begin_call(&c);
     if (capture != cudaStreamCaptureStatusNone) {
         PC_TRY(add_end(context, &c, true, NULL));
     }

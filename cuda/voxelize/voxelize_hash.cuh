@@ -163,7 +163,7 @@ typedef struct pc_voxelize_params {
         struct { /* fused and direct: overflow records are in buckets, found by slot and index */
             unsigned long long *bucket_keys;
             uint32_t *bucket_records, bucket_mask;
-            uint32_t epoch; /* fused: part of the keys, so that buckets of earlier calls are free; direct: call count */
+            uint32_t direct_call; /* direct: number of the call */
             union {
                 uint32_t *tile_counts; /* fused: counts that each block publishes; insert clears them */
                 pc_heads *heads;       /* direct: two, which alternate; direct_emit clears that of the call before */
@@ -220,23 +220,15 @@ static inline __host__ __device__ uint32_t pc_cell_capacity(int kept) {
 }
 
 __device__ static inline pc_heads *pc_heads_of(const pc_voxelize_params &s) {
-    return &s.heads[s.epoch % 2];
+    return &s.heads[s.direct_call % 2];
 }
 
 /* ---- buckets of overflow records -------------------------------------------------------------------------------- */
 
-/* Bucket `index` of a slot. */
-__device__ static inline unsigned long long pc_bucket_key(const pc_voxelize_params &s, uint32_t slot, uint32_t index) {
-    return ((unsigned long long)s.epoch << PC_BUCKET_SLOT_BITS | slot) << PC_BUCKET_INDEX_BITS | index;
-}
-
-/* direct: the bucket of overflow record `index` of a cell. Buckets are cleared after use, and 0 is no key. */
-__device__ static inline unsigned long long pc_cell_bucket_key(uint32_t cell, uint32_t index) {
-    return ((unsigned long long)cell + 1) << PC_BUCKET_INDEX_BITS | index / PC_BUCKET_RECORDS;
-}
-
-__device__ static inline bool pc_bucket_in_use(const pc_voxelize_params &s, unsigned long long key) {
-    return key >> (PC_BUCKET_SLOT_BITS + PC_BUCKET_INDEX_BITS) == s.epoch;
+/* The first bucket of a slot or cell; those that follow have the next keys. Buckets are cleared after use, and 0 is no
+ * key. */
+__device__ static inline unsigned long long pc_bucket_key(uint32_t slot) {
+    return ((unsigned long long)slot + 1) << PC_BUCKET_INDEX_BITS;
 }
 
 __device__ static inline uint32_t pc_bucket_home(const pc_voxelize_params &s, unsigned long long key) {

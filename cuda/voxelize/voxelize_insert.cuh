@@ -163,22 +163,17 @@ __device__ static void publish_cutoffs(const pc_voxelize_params &s, uint32_t slo
     }
 }
 
-/* Finds or claims the bucket of overflow record i, which is the index-th of its voxel. */
+/* Finds or claims the bucket of overflow record i, which is the index-th of its slot or cell. LOOKS: loads a key before
+ * the atomic operation. */
+template <bool LOOKS>
 __device__ static void store_overflow(const pc_voxelize_params &s, uint32_t slot, uint32_t index, uint32_t i) {
-    const unsigned long long key = pc_bucket_key(s, slot, index / PC_BUCKET_RECORDS);
-    uint32_t at = pc_bucket_home(s, key);
-    while (true) {
-        unsigned long long seen = pc_word_load(&s.bucket_keys[at]);
-        if (seen != key && !pc_bucket_in_use(s, seen)) {
-            const unsigned long long old = atomicCAS(&s.bucket_keys[at], seen, key);
-            seen = old == seen ? key : old;
-        }
-        if (seen == key) {
+    const unsigned long long key = pc_bucket_key(slot) + index / PC_BUCKET_RECORDS;
+    for (uint32_t at = pc_bucket_home(s, key);; at = (at + 1) & s.bucket_mask) {
+        unsigned long long seen = LOOKS ? pc_word_load(&s.bucket_keys[at]) : 0;
+        seen = seen == 0 ? atomicCAS(&s.bucket_keys[at], 0ull, key) : seen;
+        if (seen == 0 || seen == key) {
             *pc_bucket_row(s, at, index) = i;
             return;
-        }
-        if (pc_bucket_in_use(s, seen)) {
-            at = (at + 1) & s.bucket_mask;
         }
     }
 }
@@ -207,7 +202,7 @@ __device__ static void store_records(const pc_voxelize_params &s, uint32_t i, bo
     const bool overflow = in_range && rank >= p && rank < DROPPED;
     store_kept(s, i, in_range, slot, rank);
     if (BUCKETS && overflow) {
-        store_overflow(s, slot, rank - p, i);
+        store_overflow<true>(s, slot, rank - p, i);
     } else if (overflow) {
         s.rank[i] = rank - p;
     }

@@ -157,10 +157,9 @@ static pcgpu_status add_end(pcgpu_context *context, const call *c, bool clears, 
         e.clear[0] = (uint4 *)t->array[COUNTERS];
         e.size[0] = sizeof c->params.counters->sums / sizeof(uint4);
     }
-    if (clears && has_buckets(c->kind)) {
-        const int cleared = c->kind == DIRECT ? HEADS : BUCKET_KEYS;
-        e.clear[1] = (uint4 *)t->array[cleared];
-        e.size[1] = t->size[cleared] / sizeof(uint4);
+    if (clears && c->kind == DIRECT) {
+        e.clear[1] = (uint4 *)t->array[HEADS];
+        e.size[1] = t->size[HEADS] / sizeof(uint4);
     }
     PC_LAUNCH(context, end_kernel, clears ? BLOCKS : 1, THREADS, e);
     return PCGPU_OK;

@@ -152,6 +152,10 @@ typedef struct bucket_overflow {
     }
 } bucket_overflow;
 
+__device__ static bucket_overflow in_buckets(const pc_voxelize_params &s, uint32_t slot) {
+    return bucket_overflow{&s, pc_bucket_key(slot), 0};
+}
+
 /* As above, a bucket per lane, which is cleared. The records of a bucket are loaded together with its key. */
 template <int EACH>
 __device__ static uint32_t load_overflow(const bucket_overflow &overflow, uint32_t first, uint32_t count,

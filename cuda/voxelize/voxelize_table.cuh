@@ -8,13 +8,11 @@
 #include <stdlib.h>
 
 /* Tests have smaller values, so that small clouds run every kernel. FUSED: small clouds of fewer records are faster
- * without the fused kernel. AHEAD: features up to this many bytes are allocated before the number of voxels is known.
- * CALLS: where the count of calls begins. */
+ * without the fused kernel. AHEAD: features up to this many bytes are allocated before the number of voxels is known. */
 #ifndef PC_VOXELIZE_SLOTS
 #define PC_VOXELIZE_SLOTS (1 << 22)
 #define PC_VOXELIZE_FUSED 65536
 #define PC_VOXELIZE_AHEAD 1e9
-#define PC_VOXELIZE_CALLS 0
 #endif
 
 enum {
@@ -42,7 +40,6 @@ enum {
     BUCKET_RECORDS,
     TILE_COUNTS,
     CELL_RECORDS,
-    CELL_BUCKETS,
     HEADS,
     TABLE_ARRAYS
 };
@@ -55,13 +52,12 @@ static bool has_buckets(int kind) {
     return kind == DIRECT || kind == FUSED;
 }
 
-/* Between calls SLOTS, EXTRA, CELLS, OCCUPIED, OVERFLOW_OF, TILES and CELL_BUCKETS are clean, COUNTERS and
- * HEADS but for what the next call clears, and no key of a bucket has a later epoch. */
+/* Between calls SLOTS, EXTRA, CELLS, OCCUPIED, OVERFLOW_OF, TILES and BUCKET_KEYS are clean, COUNTERS and HEADS but for
+ * what the next call clears. */
 typedef struct table {
     void *array[TABLE_ARRAYS];
     size_t size[TABLE_ARRAYS]; /* bytes */
     pc_chain graphs[KINDS];    /* the kernels of each variant for small clouds */
-    uint32_t calls;            /* since the keys of buckets were cleared: the epoch */
     uint32_t direct_calls;     /* calls of variant direct */
     int parity;                /* of the last call's sums */
     bool in_use;               /* still set after a call that failed */
@@ -88,7 +84,6 @@ static pcgpu_status table_of(pcgpu_context *context, table **of) {
         if (!t) {
             return pc_fail_memory(context, sizeof *t, "the table of voxels");
         }
-        t->calls = PC_VOXELIZE_CALLS;
         pc_cuda_of(context)->voxels = t;
     }
     if (t->in_use) {
@@ -152,7 +147,7 @@ static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job 
         bytes[TILE_COUNTS] = buckets ? pc_fused_words((uint32_t)job->rows) * sizeof(uint32_t) : 0;
     }
     bytes[COUNTERS] = sizeof(pc_voxelize_counters);
-    bytes[kind == DIRECT ? CELL_BUCKETS : BUCKET_KEYS] = buckets * sizeof(unsigned long long);
+    bytes[BUCKET_KEYS] = buckets * sizeof(unsigned long long);
     bytes[BUCKET_RECORDS] = buckets * PC_BUCKET_RECORDS * sizeof(uint32_t);
     *fits = true;
     for (int i = 0; i < TABLE_ARRAYS; i++) {
@@ -160,15 +155,6 @@ static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job 
     }
     if (!*fits) {
         free_table(t);
-    }
-    return PCGPU_OK;
-}
-
-/* Counts the call, so that the buckets of earlier ones are free. */
-static pcgpu_status count_call(pcgpu_context *context, table *t) {
-    if (++t->calls == 1u << (64 - PC_BUCKET_SLOT_BITS - PC_BUCKET_INDEX_BITS)) {
-        CUDA_TRY(context, cudaMemsetAsync(t->array[BUCKET_KEYS], 0, t->size[BUCKET_KEYS], pc_cuda_of(context)->stream));
-        t->calls = 1;
     }
     return PCGPU_OK;
 }
