@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 /* Tests have smaller values, so that small clouds run every kernel. FUSED: small clouds of fewer records are faster
- * without the fused kernel. AHEAD: features up to this many bytes are allocated before the number of voxels is known. */
+ * without the fused kernel. AHEAD: features up to this many bytes are allocated before the number of voxels is
+ * known. */
 #ifndef PC_VOXELIZE_SLOTS
 #define PC_VOXELIZE_SLOTS (1 << 22)
 #define PC_VOXELIZE_FUSED 65536
