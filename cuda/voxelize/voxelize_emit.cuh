@@ -154,9 +154,11 @@ __global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_TH
             stage_voxels(s, id, (int)threadIdx.x < min(chunk_voxels, voxels - from) && id < found, mine, &m);
         for (int i = warp; i < m.count[0]; i += EMIT_WARPS) {
             const large_voxel of = m.list[i];
-            select_kept<OVERFLOW_BATCH, SMALL_OVERFLOW_BATCH>(
-                s, of, (const uint32_t *)s.overflow_rows + of.overflow_begin, m.kept[of.voxel] > 0,
-                m.rows + m.begin[of.voxel], unsorted + warp * UNSORTED);
+            const bool kept = m.kept[of.voxel] > 0; /* others are not in m.rows */
+            uint32_t *own = unsorted + warp * UNSORTED;
+            select_kept<OVERFLOW_BATCH, SMALL_OVERFLOW_BATCH>(s, of,
+                                                              (const uint32_t *)s.overflow_rows + of.overflow_begin,
+                                                              kept, kept ? m.rows + m.begin[of.voxel] : own, own);
         }
         for (int i = 0; i < m.count[1]; i++) {
             const large_voxel of = m.list[PC_EMIT_THREADS - 1 - i];
