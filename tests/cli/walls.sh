@@ -73,7 +73,7 @@ bad=$(echo "$includes" | awk '{ sub(":.*", "", $1); sub(".*/", "", $1) } $1 ~ /h
 [ -z "$bad" ] || fail "a circle of includes:
 $bad"
 
-# Calls, of the objects that were built beside PCGPU: lines "CALLER DEFINER SYMBOL", with the names of sources.
+# Calls, of the objects of C that were built beside PCGPU: lines "CALLER DEFINER SYMBOL", with the names of sources.
 build=${PCGPU:+${PCGPU%/cmd/pcgpu}}
 calls=$({ echo "$sources" | sed 's/^/source /'
     find "$build/lib/libpcgpu.a.p" "$build/cmd/libcmd.a.p" "$build/cmd/pcgpu.p" -name '*.o' 2> /dev/null | xargs -r nm -A; } | awk '
@@ -82,7 +82,8 @@ calls=$({ echo "$sources" | sed 's/^/source /'
         source[(floor == "cmd") "/" mangled] = name; next }
     { split($1, place, ":"); file = place[1]; object = file; sub(".*/", "", object); sub("[.]o$", "", object)
       key = (file ~ "/cmd/[a-z]*[.a]*[.]p/[^/]*$") "/" object
-      file = key in source ? source[key] : key; symbol = $NF; kind = $(NF - 1) }
+      if (!(key in source)) next
+      file = source[key]; symbol = $NF; kind = $(NF - 1) }
     kind == "U" { needs[++count] = file " " symbol }
     kind ~ /^[TDBRVWC]$/ { home[symbol] = file }
     END { for (k = 1; k <= count; k++) { split(needs[k], need, " ")

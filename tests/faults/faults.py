@@ -35,7 +35,7 @@ sample --method random -m 5 --memory 1M s.bin -o out.bin --json out.json
 sample -m 170 --pad repeat --batch --sweeps 2 --scans scans.txt --poses poses.txt a.bin b.bin -o out.npy --json out.json
 sample -m 5 --skip-existing a.bin b.bin -o out.d/ --indices out.d/
 voxelize --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
-voxelize --config c.py --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
+voxelize --voxel-size 1 --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
 voxelize --config c.yaml a.bin -o out.npz
 voxelize --voxel-size 5 --features nearest --memory 1M s.bin -o out.ply --json out.json --coords out.npy
 register --method point a.bin b.bin --transform out.txt --json out.json
@@ -83,8 +83,6 @@ def inputs(folder: str) -> None:
                                         '"filename": "a.bin", "timestamp": 1}]',
         'n/v1.0-mini/ego_pose.json': '[{"token": "e", "rotation": [1, 0, 0, 0], "translation": [0, 0, 0]}]',
         'n/v1.0-mini/calibrated_sensor.json': '[{"token": "e", "rotation": [1, 0, 0, 0], "translation": [0, 0, 0]}]',
-        'c.py': "_base_ = 'base.py'\nr = [-9, -9, -9, 9, 9, 9]\nmodel = dict(voxel_layer=dict(point_cloud_range=r, max_num_points=-1))",
-        'base.py': "model = dict(voxel_layer=dict(voxel_size=(1, 1, 1), max_voxels=(-1, -1)), voxel_encoder={'type': 'DynamicVFE'})",
         'c.yaml': 'voxel_size: [1, 1, 1]\nrange: [-9, -9, -9, 9, 9, 9]\nmax_points: 3\n',
         'a.xyz.gz': gzip.compress(''.join(f'{i} {i % 7} {i % 3}\n' for i in range(60)).encode(), mtime=0),
         'd.pgm': b'P5\n4 4\n65535\n' + struct.pack('>16H', *range(1000, 1160, 10)),
