@@ -43,6 +43,18 @@ __device__ static void store_cells(const pc_voxelize_params &s, uint32_t i, uint
     }
 }
 
+/* Finds or claims the bucket of overflow record i, which is the index-th of its cell. */
+__device__ static void store_cell_overflow(const pc_voxelize_params &s, uint32_t cell, uint32_t index, uint32_t i) {
+    const unsigned long long key = pc_cell_bucket_key(cell, index);
+    for (uint32_t at = pc_bucket_home(s, key);; at = (at + 1) & s.bucket_mask) {
+        const unsigned long long old = atomicCAS(&s.bucket_keys[at], 0ull, key);
+        if (old == 0 || old == key) {
+            *pc_bucket_row(s, at, index) = i;
+            return;
+        }
+    }
+}
+
 /* Each lane with a record i below `above`, the lowest record of its cell until then, sets its own bit and clears that
  * of `above`, and updates the counts. These are additions, so the result does not depend on their order. All lanes call
  * it. */
@@ -83,7 +95,7 @@ __global__ static void __launch_bounds__(PC_INSERT_THREADS, PC_RESIDENT(PC_INSER
         if (in_range && rank < p) {
             s.cell_records[cell * pc_cell_capacity(s.kept) + rank] = i;
         } else if (in_range) {
-            store_overflow<false>(s, cell, rank - p, i);
+            store_cell_overflow(s, cell, rank - p, i);
         }
         if (in_range && rank == p) {
             s.overfull[atomicAdd(&pc_heads_of(s)->overfull[0], 1)] = cell;
@@ -174,6 +186,46 @@ __device__ static uint32_t id_at(const near_bits<LANES> &bits, const uint32_t *b
 
 enum { DIRECT_WARPS = PC_DIRECT_THREADS / 32 };
 
+/* Overflow records of a cell, from the from-th on, in their buckets. */
+typedef struct cell_overflow {
+    const pc_voxelize_params *s;
+    uint32_t cell, from;
+} cell_overflow;
+
+/* As load_overflow of voxelize_select.cuh, a bucket per lane, which is cleared. The records of a bucket are loaded
+ * together with its key. */
+template <int EACH>
+__device__ static uint32_t load_overflow(const cell_overflow &overflow, uint32_t first, uint32_t count, uint32_t *row) {
+    static_assert(EACH == PC_BUCKET_RECORDS, "records of a bucket");
+    const pc_voxelize_params &s = *overflow.s;
+    const uint32_t i = first + PC_BUCKET_RECORDS * (threadIdx.x % 32);
+    uint4 four[PC_BUCKET_RECORDS / 4] = {};
+    if (i < count) {
+        const unsigned long long key = pc_cell_bucket_key(overflow.cell, overflow.from + i);
+        uint32_t at = pc_bucket_home(s, key);
+        while (true) {
+            const unsigned long long seen = s.bucket_keys[at];
+#pragma unroll
+            for (int k = 0; k < PC_BUCKET_RECORDS / 4; k++) {
+                four[k] = ((const uint4 *)(s.bucket_records + (size_t)at * PC_BUCKET_RECORDS))[k];
+            }
+            if (seen == key) {
+                break;
+            }
+            at = (at + 1) & s.bucket_mask;
+        }
+        s.bucket_keys[at] = 0;
+    }
+    uint32_t least = PC_NO_RECORD;
+#pragma unroll
+    for (uint32_t k = 0; k < PC_BUCKET_RECORDS; k++) {
+        const uint4 of = four[k / 4];
+        row[k] = i + k >= count ? PC_NO_RECORD : k % 4 == 0 ? of.x : k % 4 == 1 ? of.y : k % 4 == 2 ? of.z : of.w;
+        least = min(least, row[k]);
+    }
+    return least;
+}
+
 typedef struct __align__(16) selection {
     uint32_t unsorted[PC_MAX_POINTS + 4], sorted[PC_MAX_POINTS];
 }
@@ -184,7 +236,58 @@ __device__ static void load_first(const pc_voxelize_params &s, uint32_t cell, ui
     for (int k = (int)threadIdx.x % 32; k < s.kept; k += 32) {
         rows[k] = s.cell_records[cell * pc_cell_capacity(s.kept) + (uint32_t)k];
     }
+}
+
+/* Writes the P lowest records of a cell to m->sorted, in order; by a warp. overflow: number of records beyond P. */
+__device__ static void select_cell_by_warp(const pc_voxelize_params &s, uint32_t cell, uint32_t overflow,
+                                           selection *m) {
+    const uint32_t lane = threadIdx.x % 32, p = (uint32_t)s.kept;
+    load_first(s, cell, m->unsorted);
+    if (p + overflow <= PC_MAX_POINTS) {
+        uint32_t row[PC_BUCKET_RECORDS];
+        load_overflow<PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, 0, overflow, row);
+#pragma unroll
+        for (uint32_t k = 0; k < PC_BUCKET_RECORDS; k++) {
+            if (PC_BUCKET_RECORDS * lane + k < overflow) {
+                m->unsorted[p + PC_BUCKET_RECORDS * lane + k] = row[k];
+            }
+        }
+        __syncwarp();
+        sort_rows(m->unsorted, (int)(p + overflow), (int)p, m->sorted);
+    } else {
+        __syncwarp();
+        merge_overflow<PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, overflow, m->unsorted, (int)p);
+        sort_rows(m->unsorted, (int)p, (int)p, m->sorted);
+    }
+}
+
+/* The same for many records, by the block: each warp finds the P lowest of a part. Only warp 0 may read m->sorted.
+ * rows: P per warp. */
+__device__ static void select_cell_by_block(const pc_voxelize_params &s, uint32_t cell, uint32_t overflow,
+                                            uint32_t *rows, selection *m) {
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, p = (uint32_t)s.kept,
+                   buckets = (overflow + PC_BUCKET_RECORDS - 1) / PC_BUCKET_RECORDS,
+                   begin = buckets * warp / DIRECT_WARPS * PC_BUCKET_RECORDS,
+                   end = min(buckets * (warp + 1) / DIRECT_WARPS * PC_BUCKET_RECORDS, overflow);
+    uint32_t *lowest = rows + warp * p;
+    if (warp == 0) {
+        load_first(s, cell, lowest);
+    } else {
+        for (uint32_t k = lane; k < p; k += 32) {
+            lowest[k] = PC_NO_RECORD - 1 - k; /* so that each part has P records */
+        }
+    }
     __syncwarp();
+    merge_overflow<PC_BUCKET_RECORDS>(cell_overflow{&s, cell, begin}, end - begin, lowest, (int)p);
+    __syncthreads();
+    if (warp == 0) {
+        merge_overflow<PC_BUCKET_RECORDS>((const uint32_t *)rows + p, (DIRECT_WARPS - 1) * p, rows, (int)p);
+        for (uint32_t k = lane; k < p; k += 32) {
+            m->unsorted[k] = rows[k];
+        }
+        __syncwarp();
+        sort_rows(m->unsorted, (int)p, (int)p, m->sorted);
+    }
 }
 
 #endif

@@ -293,9 +293,7 @@ __device__ static void emit_overfull(const pc_voxelize_params &s, const grid_fac
                 continue;
             }
         }
-        load_first(s, cell, selected->unsorted);
-        select_by_warp<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(in_buckets(s, cell), overflow, s.kept, selected->unsorted,
-                                                             selected->sorted);
+        select_cell_by_warp(s, cell, overflow, selected);
         emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
     }
 }
@@ -309,11 +307,7 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
         const uint32_t cell = large.cell[i];
         const uint2 counts = *(const uint2 *)&s.cells[cell];
         __syncthreads();
-        if (threadIdx.x < 32) {
-            load_first(s, cell, (uint32_t *)m.values);
-        }
-        select_by_block<DIRECT_WARPS, PC_BUCKET_RECORDS>(in_buckets(s, cell), counts.x + 1 - (uint32_t)s.kept, s.kept,
-                                                         (uint32_t *)m.values, selected->sorted);
+        select_cell_by_block(s, cell, counts.x + 1 - (uint32_t)s.kept, (uint32_t *)m.values, selected);
         if (threadIdx.x < 32) {
             emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
         }
@@ -325,7 +319,7 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
 
 /* Clears what the next call uses. */
 __device__ static void clean_heads(const pc_voxelize_params &s) {
-    uint32_t *words = (uint32_t *)&s.heads[1 - s.direct_call % 2];
+    uint32_t *words = (uint32_t *)&s.heads[1 - s.epoch % 2];
     for (uint32_t i = blockIdx.x * PC_DIRECT_THREADS + threadIdx.x; i < sizeof(pc_heads) / sizeof(uint32_t);
          i += gridDim.x * PC_DIRECT_THREADS) {
         words[i] = 0;

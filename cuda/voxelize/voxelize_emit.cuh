@@ -2,172 +2,202 @@
 #ifndef PC_VOXELIZE_EMIT_CUH
 #define PC_VOXELIZE_EMIT_CUH
 
-#include "voxelize_staged.cuh"
+#include "voxelize_select.cuh"
 
-enum {
-    EMIT_WARPS = PC_EMIT_THREADS / 32,
-    EMIT_BATCH = 4, /* values of kept records that a thread loads together */
-    STRIPE = 2 /* consecutive voxels per block: overfull voxels are often neighbours, and several blocks share them */
-};
+/* One of the P entries of a voxel in a chunk. */
+typedef struct entry {
+    uint32_t row; /* PC_NO_RECORD for padding */
+    uint32_t id;  /* of the voxel; PC_NO_RECORD if it is not in the result */
+    uint32_t offset;
+} entry;
 
-/* Ids of the voxels that a block emits together: STRIPE consecutive ones of every `stride`. */
-typedef struct striped {
-    uint32_t first, stride;
-
-    __device__ uint32_t id(uint32_t voxel) const {
-        return first + voxel / STRIPE * stride + voxel % STRIPE;
+__device__ static entry entry_of(const pc_voxelize_params &s, const chunk &c, uint32_t i, uint32_t factor) {
+    entry at = {PC_NO_RECORD, PC_NO_RECORD, 0};
+    if (i < (uint32_t)(c.voxels * s.kept)) {
+        const uint32_t v = divide(i, (uint32_t)s.kept, factor);
+        const int kept = c.kept[v];
+        at.offset = i - v * (uint32_t)s.kept;
+        at.id = kept > 0 ? id_of(c, (int)v) : PC_NO_RECORD;
+        at.row = (int)at.offset < kept ? c.rows[i] : PC_NO_RECORD;
     }
+    return at;
+}
 
-    __device__ size_t offset(uint32_t voxel, uint32_t width, uint32_t i) const {
-        return (size_t)id(voxel) * width + (i - voxel * width);
-    }
-} striped;
-
-/* See voxelize_staged.cuh. */
-typedef struct emit_memory {
-    uint32_t rows[PC_EMIT_RECORDS];
-    uint8_t voxel_of[PC_EMIT_RECORDS];
-    int16_t kept[PC_EMIT_THREADS]; /* 0: not in the result */
-    uint16_t begin[PC_EMIT_THREADS];
-    float means[3 * PC_EMIT_THREADS]; /* of x y z */
-    large_voxel list[PC_EMIT_THREADS];
-    int count[2];
-    int records;
-} emit_memory;
-
-__device__ static void load_voxel(const pc_voxelize_params &s, uint32_t id, pc_voxel *to) {
-    if (id < s.capacity) {
-        *to = s.voxels[id];
+/* Loads the kept records into shared memory, writes POINTS features and point_voxel; a thread per entry. */
+__device__ static void load_records(const pc_voxelize_params &s, const chunk &c) {
+    enum { BATCH = 4 };
+    const uint32_t factor = factor_of((uint32_t)s.kept), entries = (uint32_t)(c.voxels * s.kept);
+    for (uint32_t first = threadIdx.x; first < entries; first += BATCH * PC_EMIT_THREADS) {
+        float4 record[BATCH];
+        entry at[BATCH];
+#pragma unroll
+        for (uint32_t k = 0; k < BATCH; k++) {
+            at[k] = entry_of(s, c, first + k * PC_EMIT_THREADS, factor);
+            record[k] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            if (at[k].row != PC_NO_RECORD) {
+                record[k] = ((const float4 *)s.data)[at[k].row];
+            }
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < BATCH; k++) {
+            if (at[k].id != PC_NO_RECORD) {
+                ((float4 *)c.values)[first + k * PC_EMIT_THREADS] = record[k];
+                if (s.kind == PCGPU_FEATURES_POINTS) {
+                    ((float4 *)s.features)[(size_t)at[k].id * (size_t)s.kept + at[k].offset] = record[k];
+                }
+            }
+            if (s.point_voxel && at[k].row != PC_NO_RECORD) {
+                s.point_voxel[at[k].row] = (int32_t)at[k].id;
+            }
+        }
     }
 }
 
-/* Stages the voxel that each thread has loaded. Voxels with more records than a slot has are listed for select_kept,
- * those for the whole block from the list's end. Returns the number of voxels in the result, the first ones. All
- * threads of the block call it. */
-__device__ static int stage_voxels(const pc_voxelize_params &s, uint32_t id, bool there, const pc_voxel &of,
-                                   emit_memory *m) {
-    const int v = (int)threadIdx.x;
-    const bool in_result = there && id < s.max_voxels;
-    const int kept = in_result ? (int)of.kept : 0;
-    int all;
-    const int begin = pc_block_scan<PC_EMIT_THREADS>(kept, &all);
-    if (v == 0) {
-        m->records = all;
+/* The same for records that are no float4; a thread per value. */
+__device__ static void load_values(const pc_voxelize_params &s, const chunk &c) {
+    const uint32_t factor = factor_of((uint32_t)s.kept), width = (uint32_t)s.columns, width_factor = factor_of(width);
+#pragma unroll 4
+    for (uint32_t i = threadIdx.x; i < (uint32_t)(c.voxels * s.kept) * width; i += PC_EMIT_THREADS) {
+        const uint32_t record = divide(i, width, width_factor), k = i - record * width;
+        const entry at = entry_of(s, c, record, factor);
+        const float value = at.row != PC_NO_RECORD ? s.data[(size_t)at.row * (size_t)width + k] : 0.0f;
+        c.values[i] = value;
+        if (s.kind == PCGPU_FEATURES_POINTS && at.id != PC_NO_RECORD) {
+            s.features[((size_t)at.id * (size_t)s.kept + at.offset) * width + k] = value;
+        }
+        if (s.point_voxel && k == 0 && at.row != PC_NO_RECORD) {
+            s.point_voxel[at.row] = (int32_t)at.id;
+        }
     }
-    if (there && stage_voxel(s, of, v, kept, in_result ? begin : 0, m)) {
-        const bool from_end = of.overflow >= BLOCK_OVERFLOW && in_result;
-        const int offset = atomicAdd(&m->count[from_end], 1);
-        m->list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
-            large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};
+}
+
+__device__ static const float *values_of(const pc_voxelize_params &s, const chunk &c, int voxel) {
+    return c.values + voxel * s.kept * s.columns;
+}
+
+/* Means of the first `width` columns, to the result or to shared memory; a thread per value. */
+__device__ static void write_means(const pc_voxelize_params &s, const chunk &c, int width, float *by_id,
+                                   float *in_chunk) {
+    const uint32_t factor = factor_of((uint32_t)width);
+    for (int i = (int)threadIdx.x; i < c.voxels * width; i += PC_EMIT_THREADS) {
+        const int v = (int)divide((uint32_t)i, (uint32_t)width, factor), k = i - v * width;
+        if (c.kept[v] > 0) {
+            const float mean = pc_voxel_mean(values_of(s, c, v), s.columns, NULL, c.kept[v], k, false);
+            if (in_chunk) {
+                in_chunk[i] = mean;
+            } else {
+                by_id[(size_t)id_of(c, v) * (size_t)width + (size_t)k] = mean;
+            }
+        }
     }
-    if (in_result) {
-        s.counts[id] = kept;
-    }
-    return __syncthreads_count(in_result);
 }
 
 /* A thread per two values of a record. */
-__device__ static void write_pillars(const pc_voxelize_params &s, const emit_memory &m, const float *values, int voxels,
-                                     const striped &ids) {
+__device__ static void write_pillars(const pc_voxelize_params &s, const chunk &c) {
     enum { PAIRS = PC_PILLAR_COLUMNS / 2 };
     const uint32_t p = (uint32_t)s.kept, factor = factor_of(p);
 #pragma unroll 2
-    for (uint32_t i = threadIdx.x; i < (uint32_t)voxels * p * PAIRS; i += PC_EMIT_THREADS) {
+    for (uint32_t i = threadIdx.x; i < (uint32_t)c.voxels * p * PAIRS; i += PC_EMIT_THREADS) {
         const uint32_t row = i / PAIRS, k = 2 * (i - row * PAIRS), v = divide(row, p, factor), offset = row - v * p;
-        const size_t id = ids.id(v);
-        float2 both = make_float2(0.0f, 0.0f);
-        if ((int)offset < m.kept[v]) {
-            const float *record = values + (m.begin[v] + offset) * (uint32_t)s.columns, *mean = m.means + 3 * v;
-            const int32_t *coords = s.coords + 4 * id;
-            both.x = pc_pillar_value(&s.grid, record, s.columns, mean, coords, (int)k);
-            both.y = pc_pillar_value(&s.grid, record, s.columns, mean, coords, (int)k + 1);
+        const int kept = c.kept[v];
+        if (kept > 0) {
+            const size_t id = id_of(c, (int)v);
+            float2 values = make_float2(0.0f, 0.0f);
+            if ((int)offset < kept) {
+                const float *record = values_of(s, c, (int)v) + offset * (uint32_t)s.columns, *mean = c.means + 3 * v;
+                const int32_t *coords = s.coords + 4 * id;
+                values.x = pc_pillar_value(&s.grid, record, s.columns, mean, coords, (int)k);
+                values.y = pc_pillar_value(&s.grid, record, s.columns, mean, coords, (int)k + 1);
+            }
+            ((float2 *)s.features)[(id * p + offset) * PAIRS + k / 2] = values;
         }
-        ((float2 *)s.features)[(id * p + offset) * PAIRS + k / 2] = both;
     }
 }
 
 /* FIRST and NEAREST; a thread per voxel. */
-__device__ static void write_selected(const pc_voxelize_params &s, const emit_memory &m, const float *all, int voxels,
-                                      const striped &ids) {
-    for (int v = (int)threadIdx.x; v < voxels; v += PC_EMIT_THREADS) {
-        const float *values = all + m.begin[v] * s.columns;
-        const int offset = s.kind == PCGPU_FEATURES_NEAREST
-                               ? pc_voxel_nearest(values, s.columns, NULL, m.kept[v], m.means + 3 * v)
-                               : 0;
-        const size_t id = ids.id((uint32_t)v);
-        s.selected[id] = (int32_t)m.rows[m.begin[v] + offset];
-        for (int k = 0; k < s.columns; k++) {
-            s.features[id * (size_t)s.columns + (size_t)k] = values[offset * s.columns + k];
+__device__ static void write_selected(const pc_voxelize_params &s, const chunk &c) {
+    for (int v = (int)threadIdx.x; v < c.voxels; v += PC_EMIT_THREADS) {
+        if (c.kept[v] > 0) {
+            const float *values = values_of(s, c, v);
+            const int offset = s.kind == PCGPU_FEATURES_NEAREST
+                                   ? pc_voxel_nearest(values, s.columns, NULL, c.kept[v], c.means + 3 * v)
+                                   : 0;
+            const size_t id = id_of(c, v);
+            s.selected[id] = (int32_t)c.rows[v * s.kept + offset];
+            for (int k = 0; k < s.columns; k++) {
+                s.features[id * (size_t)s.columns + (size_t)k] = values[offset * s.columns + k];
+            }
         }
     }
 }
 
-template <typename Value>
-__device__ static void write_voxels(const pc_voxelize_params &s, emit_memory *m, float *values, int voxels,
-                                    const striped &ids) {
-    load_records<Value, PC_EMIT_THREADS, EMIT_BATCH>(s, *m, values);
-    __syncthreads();
-    /* From the last thread on: the first ones have the means. */
-    for (int v = PC_EMIT_THREADS - 1 - (int)threadIdx.x; v < voxels; v += PC_EMIT_THREADS) {
-        pc_write_coords(s, ids.id((uint32_t)v), values + m->begin[v] * s.columns);
+__device__ static void write_chunk(const pc_voxelize_params &s, const chunk &c) {
+    if (s.aligned) {
+        load_records(s, c);
+    } else {
+        load_values(s, c);
     }
-    write_staged<Value, PC_EMIT_THREADS>(s, *m, values, voxels, ids);
+    __syncthreads();
+    for (int v = PC_EMIT_THREADS - 1 - (int)threadIdx.x; v < c.voxels; v += PC_EMIT_THREADS) {
+        if (c.kept[v] > 0) { /* from the last thread on: the first ones have the means */
+            pc_write_coords(s, id_of(c, v), values_of(s, c, v));
+        }
+    }
+    if (s.means) {
+        write_means(s, c, s.columns, s.means, NULL);
+    }
     if (s.kind == PCGPU_FEATURES_PILLAR || s.kind == PCGPU_FEATURES_NEAREST) {
-        write_means<Value, PC_EMIT_THREADS>(s, *m, values, voxels, 3, consecutive{0}, m->means);
+        write_means(s, c, 3, NULL, c.means);
         __syncthreads();
     }
     if (s.kind == PCGPU_FEATURES_PILLAR) {
-        write_pillars(s, *m, values, voxels, ids);
+        write_pillars(s, c);
     } else if (s.kind == PCGPU_FEATURES_NEAREST || s.kind == PCGPU_FEATURES_FIRST) {
-        write_selected(s, *m, values, voxels, ids);
+        write_selected(s, c);
     }
 }
 
-/* Columns of kept records, in shared memory of the launch. */
-__device__ static float *emit_values(void) {
-    extern __shared__ __align__(16) char memory[];
-    return (float *)memory;
-}
-
-template <typename Value>
 __global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_THREADS, PC_EMIT_BLOCKS))
     emit_kernel(const pc_voxelize_params s, int chunk_voxels) {
-    enum { UNSORTED = PC_MAX_POINTS + 4 };
-    __shared__ __align__(16) uint32_t unsorted[EMIT_WARPS * UNSORTED];
-    __shared__ emit_memory m;
+    enum { WARPS = PC_EMIT_THREADS / 32, UNSORTED = PC_MAX_POINTS + 4 };
+    extern __shared__ __align__(16) char memory[]; /* columns of kept records */
+    __shared__ uint32_t rows[PC_EMIT_RECORDS];
+    __shared__ __align__(16) uint32_t unsorted[WARPS * UNSORTED];
+    __shared__ int16_t kept[PC_EMIT_THREADS];
+    __shared__ float means[3 * PC_EMIT_THREADS];
+    __shared__ large_voxel list[PC_EMIT_THREADS];
+    __shared__ int count[2];
     pc_wait_for_last();
     const uint32_t found = s.counters->found, stride = STRIPE * gridDim.x;
     pc_voxel mine = {}; /* loaded before `found` is known, so that the two loads overlap */
     load_voxel(s, STRIPE * blockIdx.x + threadIdx.x / STRIPE * stride + threadIdx.x % STRIPE, &mine);
     const int voxels = (int)((found + stride - 1) / stride) * STRIPE, warp = (int)threadIdx.x / 32;
     for (int from = 0; from < voxels; from += chunk_voxels) {
-        const striped ids = {STRIPE * blockIdx.x + (uint32_t)(from / STRIPE) * stride, stride};
-        const uint32_t id = ids.id(threadIdx.x);
+        const chunk c = {STRIPE * blockIdx.x + (uint32_t)(from / STRIPE) * stride,
+                         stride,
+                         min(chunk_voxels, voxels - from),
+                         kept,
+                         rows,
+                         (float *)memory,
+                         means};
         if (threadIdx.x < 2) {
-            m.count[threadIdx.x] = 0;
+            count[threadIdx.x] = 0;
         }
         __syncthreads();
         if (from > 0) {
-            load_voxel(s, id, &mine);
+            load_voxel(s, id_of(c, (int)threadIdx.x), &mine);
         }
-        const int in_result =
-            stage_voxels(s, id, (int)threadIdx.x < min(chunk_voxels, voxels - from) && id < found, mine, &m);
-        for (int i = warp; i < m.count[0]; i += EMIT_WARPS) {
-            const large_voxel of = m.list[i];
-            const bool kept = m.kept[of.voxel] > 0; /* others are not in m.rows */
-            uint32_t *own = unsorted + warp * UNSORTED;
-            select_kept<OVERFLOW_BATCH, SMALL_OVERFLOW_BATCH>(s, of,
-                                                              (const uint32_t *)s.overflow_rows + of.overflow_begin,
-                                                              kept, kept ? m.rows + m.begin[of.voxel] : own, own);
+        list_voxels(s, c, found, mine, list, count);
+        __syncthreads();
+        for (int i = warp; i < count[0]; i += WARPS) {
+            select_kept<OVERFLOW_BATCH>(s, c, list[i], unsorted + warp * UNSORTED);
         }
-        for (int i = 0; i < m.count[1]; i++) {
-            const large_voxel of = m.list[PC_EMIT_THREADS - 1 - i];
+        for (int i = 0; i < count[1]; i++) {
             __syncthreads();
-            select_kept_by_block<EMIT_WARPS, OVERFLOW_BATCH>(
-                s, of, (const uint32_t *)s.overflow_rows + of.overflow_begin, m.rows + m.begin[of.voxel], unsorted);
+            select_by_block<WARPS, OVERFLOW_BATCH>(s, c, list[PC_EMIT_THREADS - 1 - i], unsorted);
         }
         __syncthreads();
-        write_voxels<Value>(s, &m, emit_values(), in_result, ids);
+        write_chunk(s, c);
         __syncthreads();
     }
     pc_clean(s);

@@ -6,12 +6,13 @@
 #define PC_VOXELIZE_FUSED_CUH
 
 #include "voxelize_scan.cuh"
-#include "voxelize_staged.cuh"
+#include "voxelize_select.cuh"
 
 enum {
     FUSED_WARPS = PC_FUSED_THREADS / 32,
-    LOAD_BATCH = 2,  /* values of kept records that a thread loads together */
-    VOXEL_BATCH = 5, /* voxels per warp and step if each has at most 32 records */
+    VOXEL_BATCH = 5,          /* voxels per warp and step if each has at most 32 records */
+    GATHER_BATCH = 8,         /* overflow records that a thread loads together */
+    FUSED_OVERFLOW_BATCH = 8, /* the same for a lane that selects: registers are few */
 };
 
 /* ---- ids -------------------------------------------------------------------------------------------------------- */
@@ -98,32 +99,46 @@ typedef struct fused_memory {
     int records;
 } fused_memory;
 
-/* Clears the first bucket of a voxel, and returns which it is. */
-__device__ static uint32_t clear_bucket(const pc_voxelize_params &s, uint32_t slot) {
-    const unsigned long long key = pc_bucket_key(slot);
+/* The bucket of overflow record i of a voxel. */
+__device__ static uint32_t bucket_at(const pc_voxelize_params &s, uint32_t slot, uint32_t i) {
+    const unsigned long long key = pc_bucket_key(s, slot, i / PC_BUCKET_RECORDS);
     uint32_t at = pc_bucket_home(s, key);
     while (s.bucket_keys[at] != key) {
         at = (at + 1) & s.bucket_mask;
     }
-    s.bucket_keys[at] = 0;
     return at;
 }
 
-/* Stages the thread's voxel, and lists it by its size if it has more records than a slot has. */
-__device__ static void stage_or_list(const pc_voxelize_params &s, const pc_voxel &of, int voxel, int begin,
-                                     fused_memory *m) {
+/* Copies the records of the thread's voxel from its slot, or lists the voxel by its size. */
+__device__ static void stage_voxel(const pc_voxelize_params &s, const pc_voxel &of, int voxel, int begin,
+                                   fused_memory *m) {
     const int kept = (int)of.kept;
-    if (stage_voxel(s, of, voxel, kept, begin, m)) {
+    uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
+    m->begin[voxel] = (uint16_t)begin;
+    m->kept[voxel] = (int16_t)kept;
+    if (kept > PC_SLOT_RECORDS || of.overflow) {
         const int size = (uint32_t)kept + of.overflow <= 32 && of.overflow <= PC_BUCKET_RECORDS ? LANE_SIZED
                          : of.overflow < BLOCK_OVERFLOW                                         ? WARP_SIZED
                                                                                                 : BLOCK_SIZED;
         large_voxel l = {voxel, kept, of.slot, of.overflow, 0};
         if (size == LANE_SIZED && of.overflow) {
-            l.overflow_begin = clear_bucket(s, of.slot) * PC_BUCKET_RECORDS;
+            l.overflow_begin = bucket_at(s, of.slot, 0) * PC_BUCKET_RECORDS;
         }
         m->of[voxel] = l;
         m->of_size[size][atomicAdd(&m->count[size], 1)] = (uint8_t)voxel;
+    } else {
+        order_four(row);
     }
+#pragma unroll
+    for (int k = 0; k < PC_SLOT_RECORDS; k++) {
+        if (k < kept) {
+            m->rows[begin + k] = row[k];
+        }
+    }
+    for (int k = 0; k < kept; k++) {
+        m->voxel_of[begin + k] = (uint8_t)voxel;
+    }
+    pc_clean_slot(s, of);
 }
 
 /* The kept records of VOXEL_BATCH LANE_SIZED voxels, `first` and every step-th on, a lane per record; by a warp.
@@ -174,28 +189,94 @@ __device__ static void select_lane_sized(const pc_voxelize_params &s, fused_memo
     __syncwarp();
 }
 
+/* Copies the overflow records of a voxel from buckets to overflow_rows, from `first` on, by threads `lane` of `lanes`.
+ * Returns the voxel and the chunk as select_kept expects them. */
+__device__ static large_voxel gather_overflow(const pc_voxelize_params &s, fused_memory *m, int voxel, uint32_t first,
+                                              uint32_t lane, uint32_t lanes, chunk *c) {
+    large_voxel of = m->of[voxel];
+    of.overflow_begin = first;
+    for (uint32_t i = lane; i < of.overflow; i += GATHER_BATCH * lanes) {
+        unsigned long long seen[GATHER_BATCH];
+        uint32_t row[GATHER_BATCH]; /* right if the bucket is at its home */
+#pragma unroll
+        for (uint32_t k = 0; k < GATHER_BATCH; k++) {
+            const uint32_t index = min(i + k * lanes, of.overflow - 1),
+                           at = pc_bucket_home(s, pc_bucket_key(s, of.slot, index / PC_BUCKET_RECORDS));
+            seen[k] = s.bucket_keys[at];
+            row[k] = *pc_bucket_row(s, at, index);
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < GATHER_BATCH; k++) {
+            const uint32_t index = min(i + k * lanes, of.overflow - 1);
+            if (seen[k] != pc_bucket_key(s, of.slot, index / PC_BUCKET_RECORDS)) {
+                row[k] = *pc_bucket_row(s, bucket_at(s, of.slot, index), index);
+            }
+            s.overflow_rows[first + index] = row[k];
+        }
+    }
+    *c = chunk{0, 0, 0, m->kept, m->rows + m->begin[voxel] - voxel * s.kept, NULL, NULL};
+    return of;
+}
+
 /* The kept records of WARP_SIZED and BLOCK_SIZED voxels; by the block. */
 __device__ static void select_others(const pc_voxelize_params &s, fused_memory *m, uint32_t *scratch) {
+    __shared__ uint32_t begin;
     const int warp = (int)threadIdx.x / 32;
+    chunk c;
     for (int i = warp; i < m->count[WARP_SIZED]; i += FUSED_WARPS) {
-        const large_voxel of = m->of[m->of_size[WARP_SIZED][i]];
-        select_kept<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(
-            s, of, in_buckets(s, of.slot), true, m->rows + m->begin[of.voxel], scratch + warp * (PC_MAX_POINTS + 4));
+        const int voxel = m->of_size[WARP_SIZED][i], lane = (int)threadIdx.x % 32;
+        uint32_t first = lane == 0 ? atomicAdd(&s.counters->overflow, m->of[voxel].overflow) : 0;
+        first = __shfl_sync(PC_ALL_LANES, first, 0);
+        const large_voxel of = gather_overflow(s, m, voxel, first, (uint32_t)lane, 32, &c);
+        __syncwarp();
+        select_kept<FUSED_OVERFLOW_BATCH>(s, c, of, scratch + warp * (PC_MAX_POINTS + 4));
     }
     for (int i = 0; i < m->count[BLOCK_SIZED]; i++) {
-        const large_voxel of = m->of[m->of_size[BLOCK_SIZED][i]];
+        const int voxel = m->of_size[BLOCK_SIZED][i];
         __syncthreads();
-        select_kept_by_block<FUSED_WARPS, PC_BUCKET_RECORDS>(s, of, in_buckets(s, of.slot),
-                                                             m->rows + m->begin[of.voxel], scratch);
+        if (threadIdx.x == 0) {
+            begin = atomicAdd(&s.counters->overflow, m->of[voxel].overflow);
+        }
+        __syncthreads();
+        const large_voxel of = gather_overflow(s, m, voxel, begin, threadIdx.x, PC_FUSED_THREADS, &c);
+        __syncthreads();
+        select_by_block<FUSED_WARPS, FUSED_OVERFLOW_BATCH>(s, c, of, scratch);
     }
 }
 
 /* ---- features --------------------------------------------------------------------------------------------------- */
 
+/* Value: float4, a whole record of four columns; or float, a column of a record of any number of columns. */
+template <typename Value> __device__ static uint32_t values_per_record(const pc_voxelize_params &s) {
+    return sizeof(Value) == sizeof(float4) ? 1 : (uint32_t)s.columns;
+}
+
 /* Kept records that fit into the shared memory of a block. */
 template <typename Value> __device__ static int fused_records(const pc_voxelize_params &s) {
     const int columns = (int)(values_per_record<Value>(s) * sizeof(Value) / sizeof(float));
     return columns <= 4 ? (int)PC_FUSED_RECORDS : PC_FUSED_RECORDS * 4 / columns;
+}
+
+/* Loads the kept records into shared memory. */
+template <typename Value> __device__ static void load_fused_records(const pc_voxelize_params &s, fused_memory *m) {
+    enum { AT_A_TIME = 2 };
+    const uint32_t width = values_per_record<Value>(s), factor = factor_of(width), all = (uint32_t)m->records * width;
+    for (uint32_t first = threadIdx.x; first < all; first += AT_A_TIME * PC_FUSED_THREADS) {
+        Value value[AT_A_TIME] = {};
+#pragma unroll
+        for (uint32_t k = 0; k < AT_A_TIME; k++) {
+            const uint32_t i = first + k * PC_FUSED_THREADS, record = divide(i, width, factor);
+            if (i < all) {
+                value[k] = ((const Value *)s.data)[(size_t)m->rows[record] * width + (i - record * width)];
+            }
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < AT_A_TIME; k++) {
+            if (first + k * PC_FUSED_THREADS < all) {
+                ((Value *)m->values)[first + k * PC_FUSED_THREADS] = value[k];
+            }
+        }
+    }
 }
 
 /* Coordinates and count. The key gives the cell without divisions of floating-point numbers. */
@@ -204,6 +285,42 @@ __device__ static void write_cell(const pc_voxelize_params &s, uint32_t id, uint
     ((int4 *)s.coords)[id] =
         make_int4(0, (int)plane, (int)(line - plane * pc_grid_cells(s, 1)), (int)(key - line * pc_grid_cells(s, 0)));
     s.counts[id] = kept;
+}
+
+/* point_voxel of the records of `voxels` voxels with ids from `first` on. */
+__device__ static void write_point_voxels(const pc_voxelize_params &s, const fused_memory *m, uint32_t first,
+                                          int voxels) {
+    for (int i = (int)threadIdx.x; i < m->records; i += PC_FUSED_THREADS) {
+        if (m->voxel_of[i] < voxels) {
+            s.point_voxel[m->rows[i]] = (int32_t)(first + m->voxel_of[i]);
+        }
+    }
+}
+
+template <typename Value>
+__device__ static void write_fused_means(const pc_voxelize_params &s, const fused_memory *m, uint32_t first,
+                                         int voxels) {
+    const int columns = (int)(values_per_record<Value>(s) * sizeof(Value) / sizeof(float));
+    for (int i = (int)threadIdx.x; i < voxels * columns; i += PC_FUSED_THREADS) {
+        const int v = i / columns, k = i % columns;
+        const float *values = (const float *)m->values + m->begin[v] * columns;
+        s.means[(size_t)first * columns + (size_t)i] = pc_voxel_mean(values, columns, NULL, m->kept[v], k, false);
+    }
+}
+
+/* Records, and zeros up to P. */
+template <typename Value>
+__device__ static void write_records(const pc_voxelize_params &s, const fused_memory *m, uint32_t first, int voxels) {
+    const uint32_t width = values_per_record<Value>(s), all = (uint32_t)s.kept * width, factor = factor_of(all);
+#pragma unroll 2
+    for (uint32_t i = threadIdx.x; i < (uint32_t)voxels * all; i += PC_FUSED_THREADS) {
+        const uint32_t v = divide(i, all, factor), offset = i - v * all;
+        Value value = {};
+        if (offset < (uint32_t)m->kept[v] * width) {
+            value = ((const Value *)m->values)[m->begin[v] * width + offset];
+        }
+        ((Value *)s.features)[(size_t)first * all + i] = value;
+    }
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------------------------- */
@@ -233,7 +350,7 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
         }
         __syncthreads();
         if (here) {
-            stage_or_list(s, mine, voxel - done, end - (int)mine.kept, &m);
+            stage_voxel(s, mine, voxel - done, end - (int)mine.kept, &m);
         }
         if (here && voxel == done + count - 1) {
             m.records = end;
@@ -254,14 +371,22 @@ __global__ static void __launch_bounds__(PC_FUSED_THREADS, PC_RESIDENT(PC_FUSED_
             select_others(s, &m, scratch);
         }
         __syncthreads();
-        load_records<Value, PC_FUSED_THREADS, LOAD_BATCH>(s, m, (float *)m.values);
+        load_fused_records<Value>(s, &m);
         __syncthreads();
         const uint32_t first = m.before + (uint32_t)done;
         const int in_result = first < s.max_voxels ? (int)min((uint32_t)count, s.max_voxels - first) : 0;
         if (here && voxel - done < in_result) {
             write_cell(s, m.before + (uint32_t)voxel, key, (int)mine.kept);
         }
-        write_staged<Value, PC_FUSED_THREADS>(s, m, (const float *)m.values, in_result, consecutive{first});
+        if (s.point_voxel) {
+            write_point_voxels(s, &m, first, in_result);
+        }
+        if (s.means) {
+            write_fused_means<Value>(s, &m, first, in_result);
+        }
+        if (s.kind == PCGPU_FEATURES_POINTS) {
+            write_records<Value>(s, &m, first, in_result);
+        }
         begin += m.records;
         done += count;
     }

@@ -1,6 +1,6 @@
-/* Variants `direct`, `fused`, `reduce` and `hash` of voxelization, in two or three kernels and without a sort of all
- * records. The first P records of a voxel by index are kept (P = max_points); without a limit all are, and reduced to
- * means or single records.
+/* Variants `hash` and `direct` of voxelization, in two to six kernels and without a sort of all records. The first P
+ * records of a voxel by index are kept (P = max_points); without a limit all are, and reduced to means or single
+ * records.
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. Records are counted as they arrive: the
  * first PC_SLOT_RECORDS are stored in the slot, those up to P in `extra`, later ones are overflow records. The slot
@@ -8,19 +8,21 @@
  *
  * scan: A voxel's id is the rank of its lowest record among the lowest records of all voxels: a prefix sum in one pass
  * with decoupled look-back (Merrill and Garland 2016) over "is the lowest record of its voxel". The same pass assigns
- * ranges of an array to the overflow records of each voxel, copies them there, and copies the slots to an array that is
- * ordered by id.
+ * ranges of an array to the overflow records of each voxel, and copies the slots to an array that is ordered by id. If
+ * the cloud is not small (PC_VOXELIZE_SMALL), insert sets flags for the few records that can be lowest or are overflow,
+ * a bit each, and only flagged records are read again.
+ *
+ * gather: Overflow records are copied to the ranges of their voxels. For small clouds the scan kernel does this.
  *
  * emit (voxelize_emit.cuh): The kept records of each voxel are sorted, features are computed, slots are cleared.
+ * Without a limit the kernel of voxelize_reduce.cuh takes its place.
  *
- * `reduce`: Without a limit the kernel of voxelize_reduce.cuh takes the place of emit.
+ * A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small clouds with a small P, unless they are
+ * very small, so that nothing is written for another kernel to read.
  *
- * `fused`: A kernel (voxelize_fused.cuh) replaces scan and emit for small clouds (PC_VOXELIZE_SMALL) with a small P,
- * unless they are very small, so that nothing is written for another kernel to read.
- *
- * `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in an array
- * with an entry per cell. Segment heads, a bit per record, are updated while records arrive, so that two kernels
- * suffice.
+ * Variant `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in
+ * an array with an entry per cell. Segment heads, a bit per record, are updated while records arrive, so that two
+ * kernels suffice.
  *
  * Cutoff index: records arrive in any order, but the highest of any P records of a voxel is an upper limit for its P
  * lowest. Once it is published in the slot, records above it are counted and dropped. A GPU runs the blocks of a launch
@@ -40,11 +42,15 @@
 
 /* Names in _BLOCKS are blocks per multiprocessor. */
 enum {
+    PC_MAX_POINTS = 64, /* the largest P */
+    PC_MAX_COLUMNS = 16,
     PC_SLOT_RECORDS = 4,
     PC_INSERT_THREADS = 256,
     PC_INSERT_BLOCKS = 8,
     PC_SCAN_THREADS = 512,
+    PC_SCAN_BLOCKS = 3,                 /* with flags */
     PC_TILE_ROWS = 2 * PC_SCAN_THREADS, /* records per block of the scan */
+    PC_FLAG_WORDS = 16,                 /* with flags: words of 32 records per warp */
     PC_REDUCE_THREADS = 128,
     PC_REDUCE_BLOCKS = 8,
     PC_EMIT_THREADS = 128,
@@ -123,7 +129,7 @@ typedef struct pc_voxelize_sums {
 
 typedef struct pc_voxelize_counters {
     pc_voxelize_sums sums[2][PC_SUM_SETS]; /* alternate: a call clears those of the call before it */
-    uint32_t found;
+    uint32_t found, overflow;
     uint32_t full; /* not 0: there were records without a slot */
 } pc_voxelize_counters;
 
@@ -146,7 +152,7 @@ typedef struct pc_voxelize_params {
     pc_voxelize_counters *counters;
     /* Of this call: */
     union {
-        uint32_t *tag;      /* rows: slot, PC_OVERFLOW, PC_MAYBE_FIRST */
+        uint32_t *tag;      /* rows: slot, PC_OVERFLOW, PC_MAYBE_FIRST; with flags only for flagged records */
         uint32_t *occupied; /* direct: occupied cells, in PC_PARTITIONS lists */
     };
     int32_t *point_voxel; /* of the result; may be NULL */
@@ -156,6 +162,7 @@ typedef struct pc_voxelize_params {
     };
     union {
         struct {
+            uint2 *flags;              /* a bit per record: PC_MAYBE_FIRST, PC_OVERFLOW; NULL for small clouds */
             uint32_t *rank;            /* rows: of an overflow record among those of its voxel */
             unsigned long long *tiles; /* scan: counts that each block publishes */
             pc_voxel *voxels;
@@ -163,7 +170,7 @@ typedef struct pc_voxelize_params {
         struct { /* fused and direct: overflow records are in buckets, found by slot and index */
             unsigned long long *bucket_keys;
             uint32_t *bucket_records, bucket_mask;
-            uint32_t direct_call; /* direct: number of the call */
+            uint32_t epoch; /* fused: part of the keys, so that buckets of earlier calls are free; direct: call count */
             union {
                 uint32_t *tile_counts; /* fused: counts that each block publishes; insert clears them */
                 pc_heads *heads;       /* direct: two, which alternate; direct_emit clears that of the call before */
@@ -178,9 +185,9 @@ typedef struct pc_voxelize_params {
     /* The result; `means` may be NULL. */
     int32_t *coords, *counts, *selected;
     float *features, *means;
-    bool unlimited;            /* no max_points */
-    bool skip_origin, aligned; /* aligned: a record is a float4 */
-    float inverse[3];          /* 1 / size, or NaN where it would not be accurate */
+    bool unlimited;                   /* no max_points */
+    bool skip_origin, aligned, fused; /* aligned: a record is a float4; fused: the fused kernel follows insert */
+    float inverse[3];                 /* 1 / size, or NaN where it would not be accurate */
     pc_grid grid;
     float skip[3];
 } pc_voxelize_params;
@@ -220,15 +227,23 @@ static inline __host__ __device__ uint32_t pc_cell_capacity(int kept) {
 }
 
 __device__ static inline pc_heads *pc_heads_of(const pc_voxelize_params &s) {
-    return &s.heads[s.direct_call % 2];
+    return &s.heads[s.epoch % 2];
 }
 
 /* ---- buckets of overflow records -------------------------------------------------------------------------------- */
 
-/* The first bucket of a slot or cell; those that follow have the next keys. Buckets are cleared after use, and 0 is no
- * key. */
-__device__ static inline unsigned long long pc_bucket_key(uint32_t slot) {
-    return ((unsigned long long)slot + 1) << PC_BUCKET_INDEX_BITS;
+/* Bucket `index` of a slot. */
+__device__ static inline unsigned long long pc_bucket_key(const pc_voxelize_params &s, uint32_t slot, uint32_t index) {
+    return ((unsigned long long)s.epoch << PC_BUCKET_SLOT_BITS | slot) << PC_BUCKET_INDEX_BITS | index;
+}
+
+/* direct: the bucket of overflow record `index` of a cell. Buckets are cleared after use, and 0 is no key. */
+__device__ static inline unsigned long long pc_cell_bucket_key(uint32_t cell, uint32_t index) {
+    return ((unsigned long long)cell + 1) << PC_BUCKET_INDEX_BITS | index / PC_BUCKET_RECORDS;
+}
+
+__device__ static inline bool pc_bucket_in_use(const pc_voxelize_params &s, unsigned long long key) {
+    return key >> (PC_BUCKET_SLOT_BITS + PC_BUCKET_INDEX_BITS) == s.epoch;
 }
 
 __device__ static inline uint32_t pc_bucket_home(const pc_voxelize_params &s, unsigned long long key) {

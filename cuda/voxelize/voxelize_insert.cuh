@@ -163,17 +163,22 @@ __device__ static void publish_cutoffs(const pc_voxelize_params &s, uint32_t slo
     }
 }
 
-/* Finds or claims the bucket of overflow record i, which is the index-th of its slot or cell. LOOKS: loads a key before
- * the atomic operation. */
-template <bool LOOKS>
+/* Finds or claims the bucket of overflow record i, which is the index-th of its voxel. */
 __device__ static void store_overflow(const pc_voxelize_params &s, uint32_t slot, uint32_t index, uint32_t i) {
-    const unsigned long long key = pc_bucket_key(slot) + index / PC_BUCKET_RECORDS;
-    for (uint32_t at = pc_bucket_home(s, key);; at = (at + 1) & s.bucket_mask) {
-        unsigned long long seen = LOOKS ? pc_word_load(&s.bucket_keys[at]) : 0;
-        seen = seen == 0 ? atomicCAS(&s.bucket_keys[at], 0ull, key) : seen;
-        if (seen == 0 || seen == key) {
+    const unsigned long long key = pc_bucket_key(s, slot, index / PC_BUCKET_RECORDS);
+    uint32_t at = pc_bucket_home(s, key);
+    while (true) {
+        unsigned long long seen = pc_word_load(&s.bucket_keys[at]);
+        if (seen != key && !pc_bucket_in_use(s, seen)) {
+            const unsigned long long old = atomicCAS(&s.bucket_keys[at], seen, key);
+            seen = old == seen ? key : old;
+        }
+        if (seen == key) {
             *pc_bucket_row(s, at, index) = i;
             return;
+        }
+        if (pc_bucket_in_use(s, seen)) {
+            at = (at + 1) & s.bucket_mask;
         }
     }
 }
@@ -202,12 +207,23 @@ __device__ static void store_records(const pc_voxelize_params &s, uint32_t i, bo
     const bool overflow = in_range && rank >= p && rank < DROPPED;
     store_kept(s, i, in_range, slot, rank);
     if (BUCKETS && overflow) {
-        store_overflow<true>(s, slot, rank - p, i);
+        store_overflow(s, slot, rank - p, i);
     } else if (overflow) {
         s.rank[i] = rank - p;
     }
+    const bool has_flags = !BUCKETS && s.flags;
+    if (has_flags) {
+        const uint32_t maybe = __ballot_sync(PC_ALL_LANES, a.maybe_first),
+                       overflows = __ballot_sync(PC_ALL_LANES, overflow);
+        if (lane == 0) {
+            s.flags[i / 32] = make_uint2(maybe, overflows);
+        }
+    }
     if (i < s.rows) {
-        s.tag[i] = in_range ? slot | (overflow ? PC_OVERFLOW : 0) | (a.maybe_first ? PC_MAYBE_FIRST : 0) : PC_NO_SLOT;
+        if (!has_flags || overflow || a.maybe_first) {
+            s.tag[i] =
+                in_range ? slot | (overflow ? PC_OVERFLOW : 0) | (a.maybe_first ? PC_MAYBE_FIRST : 0) : PC_NO_SLOT;
+        }
         if (s.point_voxel) {
             s.point_voxel[i] = -1;
         }
@@ -221,6 +237,9 @@ __device__ static void clean_tile_counts(const pc_voxelize_params &s) {
     const uint32_t words = pc_fused_words(s.rows), step = gridDim.x * PC_INSERT_THREADS;
     for (uint32_t i = blockIdx.x * PC_INSERT_THREADS + threadIdx.x; i < words; i += step) {
         s.tile_counts[i] = 0;
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        s.counters->overflow = 0;
     }
 }
 

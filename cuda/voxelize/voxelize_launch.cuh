@@ -1,7 +1,8 @@
-/* Launches of the kernels of the variants with a table. */
+/* Launches of the kernels of variants `hash` and `direct`. */
 #ifndef PC_VOXELIZE_LAUNCH_CUH
 #define PC_VOXELIZE_LAUNCH_CUH
 
+#include "voxelize_device.h"
 #include "voxelize_direct_emit.cuh"
 #include "voxelize_emit.cuh"
 #include "voxelize_fused.cuh"
@@ -10,8 +11,8 @@
 
 typedef struct call {
     table *of;
-    int kind;
     pc_voxelize_params params;
+    bool direct;
     const pcgpu_device_voxels *out; /* the caller's arrays, and the data is on the device; else NULL */
     pc_chain *graph;                /* NULL: kernels are launched one by one */
 } call;
@@ -54,16 +55,25 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
     return add_kernel(context, c, INSERT, blocks_for(context, s->rows, PC_INSERT_THREADS, PC_INSERT_BLOCKS),
                       PC_INSERT_THREADS, 0,
-                      c->kind == DIRECT           ? direct_insert_kernel
-                      : c->kind == FUSED          ? insert_kernel<true, true>
+                      c->direct                   ? direct_insert_kernel
+                      : s->fused                  ? insert_kernel<true, true>
                       : s->rows < (uint32_t)SMALL ? insert_kernel<false, true>
                                                   : insert_kernel<false, false>,
                       *s);
 }
 
+/* Only small clouds have a graph, and their scan is one kernel. */
 static pcgpu_status add_scan(pcgpu_context *context, const call *c) {
-    return add_kernel(context, c, SCAN, pc_blocks(c->params.rows, PC_TILE_ROWS), PC_SCAN_THREADS, 0, scan_kernel,
-                      c->params);
+    const pc_voxelize_params *s = &c->params;
+    if (s->flags) {
+        const uint32_t words = PC_FLAG_WORDS;
+        const int rows = PC_FLAG_WORDS * PC_SCAN_THREADS;
+        PC_TRY(add_kernel(context, c, SCAN, pc_blocks(s->rows, rows), PC_SCAN_THREADS, bytes_of_lists(words),
+                          scan_flagged_kernel, *s, words));
+        return add_kernel(context, c, SCAN, blocks_for(context, s->rows, rows, PC_SCAN_BLOCKS), PC_SCAN_THREADS,
+                          bytes_of_lists(words), gather_flagged_kernel, *s, words);
+    }
+    return add_kernel(context, c, SCAN, pc_blocks(s->rows, PC_TILE_ROWS), PC_SCAN_THREADS, 0, scan_kernel, *s);
 }
 
 /* Voxels that a block of emit has in shared memory at once: whole stripes. */
@@ -76,13 +86,12 @@ static int chunk_of(const pc_voxelize_params *s) {
 static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
     const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
-    if (c->kind == REDUCE) {
+    if (s->unlimited) {
         return add_kernel(context, c, EMIT, PC_REDUCE_BLOCKS * multiprocessors, PC_REDUCE_THREADS, 0, reduce_kernel,
                           *s);
     }
     return add_kernel(context, c, EMIT, PC_EMIT_BLOCKS * multiprocessors, PC_EMIT_THREADS,
-                      (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float),
-                      s->aligned ? emit_kernel<float4> : emit_kernel<float>, *s, chunk_of(s));
+                      (size_t)(chunk_of(s) * s->kept * s->columns) * sizeof(float), emit_kernel, *s, chunk_of(s));
 }
 
 typedef void direct_emit(const pc_voxelize_params s, uint32_t overfull_blocks);
@@ -110,10 +119,10 @@ static pcgpu_status add_direct_emit(pcgpu_context *context, const call *c) {
 
 static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
     PC_TRY(add_insert(context, c));
-    if (c->kind == DIRECT) {
+    if (c->direct) {
         return add_direct_emit(context, c);
     }
-    if (c->kind == FUSED) {
+    if (c->params.fused) {
         return add_kernel(context, c, SCAN, pc_blocks(c->params.rows, PC_FUSED_THREADS), PC_FUSED_THREADS, 0,
                           c->params.aligned ? fused_kernel<float4> : fused_kernel<float>, c->params);
     }
@@ -157,9 +166,9 @@ static pcgpu_status add_end(pcgpu_context *context, const call *c, bool clears, 
         e.clear[0] = (uint4 *)t->array[COUNTERS];
         e.size[0] = sizeof c->params.counters->sums / sizeof(uint4);
     }
-    if (clears && c->kind == DIRECT) {
-        e.clear[1] = (uint4 *)t->array[HEADS];
-        e.size[1] = t->size[HEADS] / sizeof(uint4);
+    if (clears && (c->direct || c->params.fused)) {
+        e.clear[1] = (uint4 *)t->array[c->direct ? HEADS : BUCKET_KEYS];
+        e.size[1] = t->size[c->direct ? HEADS : BUCKET_KEYS] / sizeof(uint4);
     }
     PC_LAUNCH(context, end_kernel, clears ? BLOCKS : 1, THREADS, e);
     return PCGPU_OK;

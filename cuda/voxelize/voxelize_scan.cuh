@@ -1,4 +1,4 @@
-/* Ids of voxels, and ranges of their overflow records: scan of voxelize_hash.cuh. */
+/* Ids of voxels, and places of their overflow records: scan and gather of voxelize_hash.cuh. */
 #ifndef PC_VOXELIZE_SCAN_CUH
 #define PC_VOXELIZE_SCAN_CUH
 
@@ -153,12 +153,14 @@ __device__ static unsigned long long tile_prefix(const pc_voxelize_params &s, un
     }
     if (threadIdx.x == 0 && tile == (int64_t)gridDim.x - 1) {
         s.counters->found = voxels_in(of_others + all);
+        s.counters->overflow = overflows_in(of_others + all);
     }
     return of_others + before;
 }
 
-/* Two records per thread. An overflow record is copied to its voxel's range as soon as the block of the voxel's lowest
- * record, this one or an earlier one, has published where the range begins. */
+/* Without flags, two records per thread, for clouds whose tiles run at the same time. An overflow record is copied to
+ * its voxel's range as soon as the block of the voxel's lowest record, this one or an earlier one, has published where
+ * the range begins. */
 __global__ static void __launch_bounds__(PC_SCAN_THREADS) scan_kernel(const pc_voxelize_params s) {
     enum { RECORDS = PC_TILE_ROWS / PC_SCAN_THREADS };
     const int64_t first = ((int64_t)blockIdx.x * PC_SCAN_THREADS + threadIdx.x) * RECORDS;
@@ -206,6 +208,150 @@ __global__ static void __launch_bounds__(PC_SCAN_THREADS) scan_kernel(const pc_v
         if (at != NOT_IN_RESULT) {
             s.overflow_rows[at - 1 + rank[k]] = (uint32_t)(first + k);
         }
+    }
+}
+
+/* ---- with flags ------------------------------------------------------------------------------------------------- */
+
+/* Few records of a large cloud are flagged. A warp lists the flagged ones of `words_per_warp` words of 32 flags, and
+ * reads these only. */
+enum { SCAN_WARPS = PC_SCAN_THREADS / 32 };
+
+/* Shared memory for the lists of a block, of 16-bit offsets from the first record of a warp's words. */
+static size_t bytes_of_lists(uint32_t words_per_warp) {
+    return (size_t)SCAN_WARPS * words_per_warp * 32 * sizeof(uint16_t);
+}
+
+static_assert(SCAN_WARPS * PC_FLAG_WORDS * 32 * sizeof(uint16_t) <= 47 << 10, "shared memory of a block on every GPU");
+
+/* Lists in order the flagged records of `words_per_warp` words from `word` on, and returns how many there are; all
+ * lanes of the warp call it. overflow: whether the flag is PC_OVERFLOW or PC_MAYBE_FIRST. */
+__device__ static uint32_t list_flagged(const pc_voxelize_params &s, uint32_t word, uint32_t words_per_warp,
+                                        bool overflow, uint16_t *list) {
+    const uint32_t lane = threadIdx.x % 32, words = (s.rows + 31) / 32;
+    uint32_t count = 0;
+    for (uint32_t first = 0; first < words_per_warp; first += 32) {
+        const uint32_t at = first + lane;
+        const uint2 flags = at < words_per_warp && word + at < words ? s.flags[word + at] : make_uint2(0, 0);
+        uint32_t flagged = overflow ? flags.y : flags.x;
+        const uint32_t mine = (uint32_t)__popc(flagged), end = pc_warp_sum_up_to(mine);
+        for (uint32_t to = count + end - mine; flagged; flagged &= flagged - 1) {
+            list[to++] = (uint16_t)(at * 32 + (uint32_t)__ffs((int)flagged) - 1);
+        }
+        count += __shfl_sync(PC_ALL_LANES, end, 31);
+    }
+    __syncwarp();
+    return count;
+}
+
+__device__ static uint32_t warp_of_launch(void) {
+    return (blockIdx.x * PC_SCAN_THREADS + threadIdx.x) / 32;
+}
+
+/* Slots are read twice, to count and to assign ids, since registers cannot hold all of a warp. */
+__global__ static void __launch_bounds__(PC_SCAN_THREADS, PC_RESIDENT(PC_SCAN_THREADS, PC_SCAN_BLOCKS))
+    scan_flagged_kernel(const pc_voxelize_params s, uint32_t words_per_warp) {
+    enum { COUNT_BATCH = 4, STORE_BATCH = 2 };
+    extern __shared__ __align__(16) char memory[];
+    const uint32_t lane = threadIdx.x % 32, below = (1u << lane) - 1, first = warp_of_launch() * words_per_warp * 32;
+    uint16_t *list = (uint16_t *)memory + threadIdx.x / 32 * words_per_warp * 32;
+    block_sums sums = {0, 0, 0, 0};
+    unsigned long long mine = 0;
+    pc_launch_next();
+    pc_wait_for_last();
+    const uint32_t count = list_flagged(s, first / 32, words_per_warp, false, list);
+    uint32_t heads_listed = 0;
+    for (uint32_t base = 0; base < count; base += 32 * COUNT_BATCH) {
+        uint32_t record[COUNT_BATCH], slot[COUNT_BATCH];
+        uint4 head[COUNT_BATCH];
+#pragma unroll
+        for (uint32_t k = 0; k < COUNT_BATCH; k++) {
+            const uint32_t at = base + 32 * k + lane;
+            record[k] = at < count ? first + list[at] : PC_NO_RECORD;
+            slot[k] = at < count ? PC_SLOT_OF(s.tag[record[k]]) : 0;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < COUNT_BATCH; k++) {
+            head[k] = record[k] != PC_NO_RECORD ? *(const uint4 *)&s.slots[slot[k]] : make_uint4(0, 0, 0, 0);
+        }
+        __syncwarp();
+#pragma unroll
+        for (uint32_t k = 0; k < COUNT_BATCH; k++) {
+            const bool is_head = record[k] != PC_NO_RECORD && head[k].z == record[k];
+            const uint32_t those = __ballot_sync(PC_ALL_LANES, is_head);
+            if (is_head) { /* not beyond what is read later */
+                list[heads_listed + (uint32_t)__popc(those & below)] = (uint16_t)(record[k] - first);
+                mine += VOXEL + overflow_of(s, head[k]);
+            }
+            heads_listed += (uint32_t)__popc(those);
+        }
+        __syncwarp();
+    }
+    const uint32_t overflows = pc_warp_add(overflows_in(mine));
+    unsigned long long next = tile_prefix(s, lane == 0 ? heads_listed * VOXEL + overflows : 0);
+    next = __shfl_sync(PC_ALL_LANES, next, 0);
+    for (uint32_t base = 0; base < heads_listed; base += 32 * STORE_BATCH) {
+        uint32_t slot[STORE_BATCH];
+        slot_state b[STORE_BATCH];
+#pragma unroll
+        for (uint32_t k = 0; k < STORE_BATCH; k++) {
+            const uint32_t at = base + 32 * k + lane;
+            slot[k] = at < heads_listed ? PC_SLOT_OF(s.tag[first + list[at]]) : PC_NO_SLOT;
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < STORE_BATCH; k++) {
+            if (slot[k] != PC_NO_SLOT) {
+                b[k] = load_slot(s, slot[k]);
+            }
+        }
+#pragma unroll
+        for (uint32_t k = 0; k < STORE_BATCH; k++) {
+            const uint32_t overflow = slot[k] != PC_NO_SLOT ? overflow_of(s, b[k].head) : 0;
+            const uint32_t upto = pc_warp_sum_up_to(overflow);
+            if (slot[k] != PC_NO_SLOT) {
+                store_voxel(s, b[k], slot[k], voxels_in(next) + 32 * k + lane, overflows_in(next) + upto - overflow,
+                            &sums);
+            }
+            next += __shfl_sync(PC_ALL_LANES, upto, 31); /* the sum fits into the lower 31 bits */
+        }
+        next += 32 * STORE_BATCH * VOXEL;
+    }
+    add_block_sums<PC_SCAN_THREADS>(pc_sums_of(s), sums);
+}
+
+/* Copies overflow records to the ranges of their voxels. */
+__global__ static void __launch_bounds__(PC_SCAN_THREADS)
+    gather_flagged_kernel(const pc_voxelize_params s, uint32_t words_per_warp) {
+    enum { BATCH = 4 };
+    extern __shared__ __align__(16) char memory[];
+    uint16_t *list = (uint16_t *)memory + threadIdx.x / 32 * words_per_warp * 32;
+    pc_launch_next();
+    pc_wait_for_last();
+    const uint32_t words = s.counters->overflow == 0 ? 0 : (s.rows + 31) / 32, lane = threadIdx.x % 32;
+    for (uint32_t word = warp_of_launch() * words_per_warp; word < words;
+         word += gridDim.x * SCAN_WARPS * words_per_warp) {
+        const uint32_t count = list_flagged(s, word, words_per_warp, true, list);
+        for (uint32_t base = 0; base < count; base += 32 * BATCH) {
+            uint32_t record[BATCH], at[BATCH], rank[BATCH];
+#pragma unroll
+            for (uint32_t k = 0; k < BATCH; k++) {
+                const uint32_t in_list = base + 32 * k + lane;
+                record[k] = in_list < count ? word * 32 + list[in_list] : PC_NO_RECORD;
+                at[k] = in_list < count ? PC_SLOT_OF(s.tag[record[k]]) : 0;
+                rank[k] = in_list < count ? s.rank[record[k]] : 0;
+            }
+#pragma unroll
+            for (uint32_t k = 0; k < BATCH; k++) {
+                at[k] = record[k] != PC_NO_RECORD ? s.overflow[at[k]].y : NOT_IN_RESULT;
+            }
+#pragma unroll
+            for (uint32_t k = 0; k < BATCH; k++) {
+                if (at[k] != NOT_IN_RESULT) {
+                    s.overflow_rows[at[k] - 1 + rank[k]] = record[k];
+                }
+            }
+        }
+        __syncwarp();
     }
 }
 

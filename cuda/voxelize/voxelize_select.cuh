@@ -5,16 +5,31 @@
 #include "voxelize_hash.cuh"
 
 enum {
+    STRIPE = 2, /* consecutive voxels per block: overfull voxels are often neighbours, and several blocks share them */
     OVERFLOW_BATCH = 16,                 /* overflow records that a lane loads together */
     SMALL_OVERFLOW_BATCH = 4,            /* the same for few */
     BLOCK_OVERFLOW = 32 * OVERFLOW_BATCH /* overflow records of a voxel for which the whole block is used */
 };
+
+/* The voxels that a block emits together: STRIPE consecutive ones of every `stride`. Arrays are in shared memory. */
+typedef struct chunk {
+    uint32_t first, stride; /* ids: of the first voxel; between stripes */
+    int voxels;
+    int16_t *kept;  /* per voxel; -1 if it is not in the result */
+    uint32_t *rows; /* kept records, P per voxel */
+    float *values;  /* their columns, then zeros */
+    float *means;   /* of x y z, 3 per voxel, if the features need them */
+} chunk;
 
 /* A voxel with more records than a slot has. */
 typedef struct large_voxel {
     int voxel, kept;
     uint32_t slot, overflow, overflow_begin;
 } large_voxel;
+
+__device__ static uint32_t id_of(const chunk &c, int voxel) {
+    return c.first + (uint32_t)(voxel / STRIPE) * c.stride + (uint32_t)(voxel % STRIPE);
+}
 
 /* value / divisor if value * divisor < 2^32; factor: factor_of(divisor). */
 __device__ static uint32_t divide(uint32_t value, uint32_t divisor, uint32_t factor) {
@@ -134,122 +149,12 @@ __device__ static void merge_overflow(const Overflow &overflow, uint32_t count, 
     }
 }
 
-/* Copies all of `count` overflow records; by a warp. */
-template <int EACH> __device__ static void copy_overflow(const uint32_t *overflow, uint32_t count, uint32_t *to) {
-    for (uint32_t k = threadIdx.x % 32; k < count; k += 32) {
-        to[k] = overflow[k];
-    }
-}
-
-/* Overflow records in buckets, from the from-th on. */
-typedef struct bucket_overflow {
-    const pc_voxelize_params *s;
-    unsigned long long key; /* of the first bucket */
-    uint32_t from;
-
-    __device__ bucket_overflow operator+(uint32_t more) const {
-        return bucket_overflow{s, key, from + more};
-    }
-} bucket_overflow;
-
-__device__ static bucket_overflow in_buckets(const pc_voxelize_params &s, uint32_t slot) {
-    return bucket_overflow{&s, pc_bucket_key(slot), 0};
-}
-
-/* As above, a bucket per lane, which is cleared. The records of a bucket are loaded together with its key. */
-template <int EACH>
-__device__ static uint32_t load_overflow(const bucket_overflow &overflow, uint32_t first, uint32_t count,
-                                         uint32_t *row) {
-    static_assert(EACH == PC_BUCKET_RECORDS, "records of a bucket");
-    const pc_voxelize_params &s = *overflow.s;
-    const uint32_t i = first + PC_BUCKET_RECORDS * (threadIdx.x % 32);
-    uint4 four[PC_BUCKET_RECORDS / 4] = {};
-    if (i < count) {
-        const unsigned long long key = overflow.key + (overflow.from + i) / PC_BUCKET_RECORDS;
-        uint32_t at = pc_bucket_home(s, key);
-        while (true) {
-            const unsigned long long seen = s.bucket_keys[at];
-#pragma unroll
-            for (int k = 0; k < PC_BUCKET_RECORDS / 4; k++) {
-                four[k] = ((const uint4 *)(s.bucket_records + (size_t)at * PC_BUCKET_RECORDS))[k];
-            }
-            if (seen == key) {
-                break;
-            }
-            at = (at + 1) & s.bucket_mask;
-        }
-        s.bucket_keys[at] = 0;
-    }
-    uint32_t least = PC_NO_RECORD;
-#pragma unroll
-    for (uint32_t k = 0; k < PC_BUCKET_RECORDS; k++) {
-        const uint4 of = four[k / 4];
-        row[k] = i + k >= count ? PC_NO_RECORD : k % 4 == 0 ? of.x : k % 4 == 1 ? of.y : k % 4 == 2 ? of.z : of.w;
-        least = min(least, row[k]);
-    }
-    return least;
-}
-
-/* As above, at most a bucket per lane. */
-template <int EACH>
-__device__ static void copy_overflow(const bucket_overflow &overflow, uint32_t count, uint32_t *to) {
-    const uint32_t first = EACH * (threadIdx.x % 32);
-    uint32_t row[EACH];
-    load_overflow<EACH>(overflow, 0, count, row);
-#pragma unroll
-    for (uint32_t k = 0; k < EACH; k++) {
-        if (first + k < count) {
-            to[first + k] = row[k];
-        }
-    }
-}
-
-/* The lowest of `kept` records in `rows` and of `count` overflow records, in order; by a warp. BATCH, FEW: overflow
- * records that a lane loads together, and if they are few. */
-template <int BATCH, int FEW, typename Overflow>
-__device__ static void select_by_warp(const Overflow &overflow, uint32_t count, int kept, uint32_t *rows,
-                                      uint32_t *sorted) {
-    if (count && (uint32_t)kept + count <= PC_MAX_POINTS) {
-        copy_overflow<BATCH>(overflow, count, rows + kept);
-        __syncwarp();
-        sort_rows(rows, kept + (int)count, kept, sorted);
-        return;
-    }
-    if (count > 32 * FEW) {
-        merge_overflow<BATCH>(overflow, count, rows, kept);
-    } else if (count) {
-        merge_overflow<FEW>(overflow, count, rows, kept);
-    }
-    sort_rows(rows, kept, kept, sorted);
-}
-
-/* The same for many overflow records, by the block: each warp finds the p lowest of a part. rows: p per warp; those of
- * warp 0 are the kept records, which it has loaded. Only warp 0 may read `sorted` without a barrier. */
-template <int WARPS, int BATCH, typename Overflow>
-__device__ static void select_by_block(const Overflow &overflow, uint32_t count, int p, uint32_t *rows,
-                                       uint32_t *sorted) {
-    const uint32_t warp = threadIdx.x / 32, batches = (count + BATCH - 1) / BATCH,
-                   begin = batches * warp / WARPS * BATCH, end = min(batches * (warp + 1) / WARPS * BATCH, count);
-    uint32_t *lowest = rows + warp * (uint32_t)p;
-    for (uint32_t k = threadIdx.x % 32; warp > 0 && k < (uint32_t)p; k += 32) {
-        lowest[k] = PC_NO_RECORD - 1 - k; /* so that each part has p records */
-    }
-    __syncwarp();
-    merge_overflow<BATCH>(overflow + begin, end - begin, lowest, p);
-    __syncthreads();
-    if (warp == 0) {
-        merge_overflow<BATCH>((const uint32_t *)rows + p, (uint32_t)((WARPS - 1) * p), rows, p);
-        sort_rows(rows, p, p, sorted);
-    }
-}
-
-/* Loads the records kept on arrival, of which `first` has those of the slot, and clears `extra`. */
-__device__ static void load_kept(const pc_voxelize_params &s, const large_voxel &of, const uint32_t *first,
-                                 uint32_t *rows) {
+/* Loads the records kept on arrival, and clears `extra`. */
+__device__ static void load_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
     uint32_t *extra = pc_extra_of(s, of.slot);
     for (int k = (int)threadIdx.x % 32; k < of.kept; k += 32) {
         if (k < PC_SLOT_RECORDS) {
-            rows[k] = first[k];
+            rows[k] = c.rows[of.voxel * s.kept + k];
         } else {
             rows[k] = extra[k - PC_SLOT_RECORDS];
             extra[k - PC_SLOT_RECORDS] = PC_NO_RECORD;
@@ -258,25 +163,27 @@ __device__ static void load_kept(const pc_voxelize_params &s, const large_voxel 
     __syncwarp();
 }
 
-/* Writes the kept records of a voxel, in order, to `kept`, which has those of the slot; by a warp. */
-template <int BATCH, int FEW, typename Overflow>
-__device__ static void select_kept(const pc_voxelize_params &s, const large_voxel &of, const Overflow &overflow,
-                                   bool in_result, uint32_t *kept, uint32_t *rows) {
-    load_kept(s, of, kept, rows);
-    if (in_result) { /* else only cleared */
-        select_by_warp<BATCH, FEW>(overflow, of.overflow, of.kept, rows, kept);
+/* The kept records of a voxel, in order; by a warp. BATCH: overflow records that a lane loads together. */
+template <int BATCH>
+__device__ static void select_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
+    load_kept(s, c, of, rows);
+    if (c.kept[of.voxel] < 0) { /* not in the result: only cleared */
+        return;
     }
-}
-
-/* The same by the block. rows: P per warp. */
-template <int WARPS, int BATCH, typename Overflow>
-__device__ static void select_kept_by_block(const pc_voxelize_params &s, const large_voxel &of,
-                                            const Overflow &overflow, uint32_t *kept, uint32_t *rows) {
-    if (threadIdx.x < 32) {
-        load_kept(s, of, kept, rows);
+    if (of.overflow && of.kept + of.overflow <= PC_MAX_POINTS) {
+        for (uint32_t k = threadIdx.x % 32; k < of.overflow; k += 32) {
+            rows[of.kept + k] = s.overflow_rows[of.overflow_begin + k];
+        }
+        __syncwarp();
+        sort_rows(rows, of.kept + (int)of.overflow, of.kept, c.rows + of.voxel * s.kept);
+        return;
     }
-    select_by_block<WARPS, BATCH>(overflow, of.overflow, s.kept, rows, kept);
-    __syncthreads();
+    if (of.overflow > 32 * SMALL_OVERFLOW_BATCH) {
+        merge_overflow<BATCH>(s.overflow_rows + of.overflow_begin, of.overflow, rows, s.kept);
+    } else if (of.overflow) {
+        merge_overflow<SMALL_OVERFLOW_BATCH>(s.overflow_rows + of.overflow_begin, of.overflow, rows, s.kept);
+    }
+    sort_rows(rows, of.kept, of.kept, c.rows + of.voxel * s.kept);
 }
 
 /* Adds to each rank the number of lower records among the first `most` of its voxel; `rows` has 32 per voxel. */
@@ -288,6 +195,72 @@ __device__ static void count_lower(const uint32_t *rows, int most, const uint32_
             const uint4 other = *(const uint4 *)(rows + 32 * k + i);
             rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
         }
+    }
+}
+
+/* The kept records of a voxel with many overflow records, in order; by the block. Each warp finds the P lowest of a
+ * part. `rows`: P per warp. */
+template <int WARPS, int BATCH>
+__device__ static void select_by_block(const pc_voxelize_params &s, const chunk &c, const large_voxel &of,
+                                       uint32_t *rows) {
+    const uint32_t warp = threadIdx.x / 32, p = (uint32_t)s.kept, *overflow = s.overflow_rows + of.overflow_begin;
+    uint32_t begin = (uint32_t)((uint64_t)of.overflow * warp / WARPS);
+    const uint32_t end = (uint32_t)((uint64_t)of.overflow * (warp + 1) / WARPS);
+    uint32_t *lowest = rows + warp * p;
+    if (warp == 0) {
+        load_kept(s, c, of, lowest);
+    } else {
+        for (uint32_t k = threadIdx.x % 32; k < p; k += 32) {
+            lowest[k] = overflow[begin + k];
+        }
+        begin += p;
+        __syncwarp();
+    }
+    merge_overflow<BATCH>(overflow + begin, end - begin, lowest, s.kept);
+    __syncthreads();
+    if (warp == 0) {
+        merge_overflow<BATCH>(rows + p, (WARPS - 1) * p, rows, s.kept);
+        sort_rows(rows, s.kept, s.kept, c.rows + of.voxel * s.kept);
+    }
+    __syncthreads();
+}
+
+__device__ static void load_voxel(const pc_voxelize_params &s, uint32_t id, pc_voxel *to) {
+    if (id < s.capacity) {
+        *to = s.voxels[id];
+    }
+}
+
+/* Copies the voxels that have been loaded to the chunk; a thread per voxel. Voxels with more records than a slot has
+ * are listed for select_kept, those for the whole block from the list's end. */
+__device__ static void list_voxels(const pc_voxelize_params &s, const chunk &c, uint32_t found, const pc_voxel &of,
+                                   large_voxel *list, int count[2]) {
+    const int v = (int)threadIdx.x, p = s.kept;
+    const uint32_t id = id_of(c, v);
+    if (v >= c.voxels || id >= found) {
+        c.kept[v] = -1;
+        return;
+    }
+    uint32_t row[PC_SLOT_RECORDS] = {of.row[0], of.row[1], of.row[2], of.row[3]}; /* missing ones are ~0 */
+    if (of.kept > PC_SLOT_RECORDS || of.overflow) {
+        const bool from_end = of.overflow >= BLOCK_OVERFLOW && id < s.max_voxels;
+        const int offset = atomicAdd(&count[from_end], 1);
+        list[from_end ? PC_EMIT_THREADS - 1 - offset : offset] =
+            large_voxel{v, (int)of.kept, of.slot, of.overflow, of.overflow_begin};
+    } else {
+        order_four(row);
+    }
+    pc_clean_slot(s, of);
+#pragma unroll
+    for (int k = 0; k < PC_SLOT_RECORDS; k++) {
+        if (k < p) {
+            c.rows[v * p + k] = row[k];
+        }
+    }
+    c.kept[v] = -1;
+    if (id < s.max_voxels) {
+        c.kept[v] = (int16_t)of.kept;
+        s.counts[id] = (int32_t)of.kept;
     }
 }
 
