@@ -166,7 +166,7 @@ while read -r folder most; do
 done << END
 cmd 19000
 lib 40600
-cuda 12400
+cuda 12500
 python 4100
 tests 50400
 END
