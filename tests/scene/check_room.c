@@ -326,6 +326,7 @@ static void check_colors(const scene *room, const char *path) {
 int main(int argc, char **argv) {
     static scene room;
     static sequence frames, clean;
+    commands_use(all_commands);
     info_command = command_by_name("info");
     if (argc < 3 || argc > 4 ||
         pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU}, &context) !=
