@@ -35,30 +35,34 @@ static const char *next_word(FILE *stream, long *left, char *word, size_t size) 
     return n ? word : NULL;
 }
 
-static bool from_quaternion(const double v[7], double T[16], reason *why) {
-    double x = v[3], y = v[4], z = v[5], w = v[6];
-    double norm = sqrt(x * x + y * y + z * z + w * w);
-    if (!(fabs(norm - 1) < TOLERANCE)) {
-        return refuse(why, "the quaternion has length %g; give a unit quaternion", norm);
-    }
-    x /= norm, y /= norm, z /= norm, w /= norm;
+void transform_from_rotation(const double q[4], const double t[3], double T[16]) {
+    const double x = q[0], y = q[1], z = q[2], w = q[3];
     const double R[16] = {1 - 2 * (y * y + z * z),
                           2 * (x * y - z * w),
                           2 * (x * z + y * w),
-                          v[0],
+                          t[0],
                           2 * (x * y + z * w),
                           1 - 2 * (x * x + z * z),
                           2 * (y * z - x * w),
-                          v[1],
+                          t[1],
                           2 * (x * z - y * w),
                           2 * (y * z + x * w),
                           1 - 2 * (x * x + y * y),
-                          v[2],
+                          t[2],
                           0,
                           0,
                           0,
                           1};
     memcpy(T, R, sizeof R);
+}
+
+static bool from_quaternion(const double v[7], double T[16], reason *why) {
+    const double x = v[3], y = v[4], z = v[5], w = v[6];
+    const double norm = sqrt(x * x + y * y + z * z + w * w);
+    if (!(fabs(norm - 1) < TOLERANCE)) {
+        return refuse(why, "the quaternion has length %g; give a unit quaternion", norm);
+    }
+    transform_from_rotation((const double[4]){x / norm, y / norm, z / norm, w / norm}, v, T);
     return true;
 }
 

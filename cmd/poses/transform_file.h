@@ -15,6 +15,9 @@ bool transform_read_file(const char *path, const char *name, double T[16]);
 /* The same from 16, 12, 8 or 7 numbers. */
 bool transform_from_numbers(const double *numbers, int n, double T[16], reason *why);
 
+/* Of a unit quaternion x y z w and a translation. */
+void transform_from_rotation(const double q[4], const double t[3], double T[16]);
+
 /* Writes numbers that read back exactly. The time of TUM is 0. */
 void transform_write(FILE *stream, const double T[16], transform_format format);
 /* The same in one line; T NULL: "nan" for each number. */

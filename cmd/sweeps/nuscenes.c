@@ -6,6 +6,7 @@
 #include "files.h"
 #include "json_table.h"
 #include "sweep_table.h"
+#include "transform_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -258,24 +259,7 @@ static bool make_pose(const reader *r, const json_field *m, double T[16]) {
         return refuse(r->why, "%s: the rotation of %s is not a unit quaternion; give the tables of nuScenes",
                       r->json.name, m[POSE_TOKEN].text);
     }
-    const double w = q[0] / norm, x = q[1] / norm, y = q[2] / norm, z = q[3] / norm;
-    const double pose[16] = {1 - 2 * (y * y + z * z),
-                             2 * (x * y - w * z),
-                             2 * (x * z + w * y),
-                             t[0],
-                             2 * (x * y + w * z),
-                             1 - 2 * (x * x + z * z),
-                             2 * (y * z - w * x),
-                             t[1],
-                             2 * (x * z - w * y),
-                             2 * (y * z + w * x),
-                             1 - 2 * (x * x + y * y),
-                             t[2],
-                             0,
-                             0,
-                             0,
-                             1};
-    memcpy(T, pose, sizeof pose);
+    transform_from_rotation((const double[4]){q[1] / norm, q[2] / norm, q[3] / norm, q[0] / norm}, t, T);
     return true;
 }
 
