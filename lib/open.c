@@ -12,7 +12,9 @@ static pcgpu_status start(pcgpu_context *context) {
 }
 
 static void stop(pcgpu_context *context) {
-    (void)context;
+    for (int name = 0; name < PC_KEPT_COUNT; name++) {
+        pc_drop_kept(context, (pc_kept)name);
+    }
 }
 
 #define CPU_OPS(NAME) .NAME = &pc_cpu_##NAME##_ops,

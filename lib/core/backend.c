@@ -64,8 +64,9 @@ pcgpu_status pc_choose_backend(pcgpu_context *context, double cpu_seconds, doubl
     if (cuda && !context->cuda) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE, "CUDA is not usable; use --cpu");
     }
-    PC_TRY(cuda ? context->gpu->start(context) : PCGPU_OK); /* another thread may have opened the context */
-    *backend = cuda ? context->gpu : context->cpu;
+    const pc_backend *chosen = cuda ? context->gpu : context->cpu;
+    PC_TRY(chosen->start(context)); /* another thread may have opened the context */
+    *backend = chosen;
     run->threads = context->threads;
     snprintf(run->backend, sizeof run->backend, "%s", (*backend)->name);
     snprintf(run->device, sizeof run->device, "%s", cuda ? context->cuda_name : context->cpu_name);

@@ -54,7 +54,7 @@ pcgpu_status pc_context_open(const pcgpu_settings *settings, const pc_backend *c
     }
     c->threads = c->settings.threads > 0 ? c->settings.threads : pc_processors("");
     read_cpu_name(c->cpu_name, sizeof c->cpu_name);
-    return c->settings.device == PCGPU_DEVICE_CUDA ? gpu->start(c) : PCGPU_OK;
+    return c->settings.device == PCGPU_DEVICE_CUDA ? gpu->start(c) : cpu->start(c);
 }
 
 /* Logged once per context. */
@@ -87,9 +87,7 @@ void pcgpu_close(pcgpu_context *context) {
         }
         free(context->helpers);
         report_refusal(context);
-        for (int name = 0; name < PC_KEPT_COUNT; name++) {
-            pc_drop_kept(context, (pc_kept)name);
-        }
+        context->cpu->stop(context);
         pc_team_close(context->team);
         context->gpu->stop(context);
         free(context);
