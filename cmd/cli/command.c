@@ -19,9 +19,9 @@ const command_info *command_at(int i) {
 }
 
 const command_info *command_by_name(const char *name) {
-    for (int i = 0; command_at(i); i++) {
-        if (strcmp(command_at(i)->name, name) == 0) {
-            return command_at(i);
+    for (int k = 0; list && list[k]; k++) {
+        if (strcmp(list[k]->name, name) == 0) {
+            return list[k];
         }
     }
     return NULL;

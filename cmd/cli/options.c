@@ -220,7 +220,7 @@ static const option_row table[] = {
     {"align", 0, FOR_EVALUATE, 0, &type_choice, "NAME", AT(align), 0, 0, alignments,
      "rigid: a rotation and a translation; sim3: a scale, too, as for one camera, whose trajectories have none. All "
      "errors are those of the scaled trajectory."},
-    {"plot", 0, FOR_EVALUATE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(picture), 0, 0, NULL,
+    {"plot", 0, FOR_EVALUATE, OPTION_OUTPUT | OPTION_PICTURE, &type_path, "FILE", AT(plot), 0, 0, NULL,
      "Write a .png with charts of the errors: of position and rotation along the path, and of segments by their "
      "length."},
 

@@ -183,7 +183,7 @@ struct option_values {
     const char *temporary_folder;
 
     view_options view;
-    const char *picture;
+    const char *plot;
 
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
     char **kept;

@@ -269,7 +269,7 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
         wrong = "no truth to compare with; give --ground-truth FILE";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
-    } else if (o->picture && path_is_dash(o->picture)) {
+    } else if (o->plot && path_is_dash(o->plot)) {
         wrong = "plot: standard output has the table; give --plot FILE.png";
     }
     return !wrong || refuse(why, "%s", wrong);
@@ -282,10 +282,10 @@ static bool take_inputs(session *s, reason *why) {
 /* The output of --plot; its stream is NULL without one. */
 static bool open_plot(const session *s, output *plot) {
     const option_values *o = s->options;
-    char *name = o->picture ? output_name(s, option_by_name("plot", FOR_EVALUATE), o->picture, s->inputs[0]) : NULL;
-    const bool good = !o->picture || (name && output_open(plot, name, session_existing(s), false));
-    if (o->picture && !name) {
-        report_error(o->picture, "out of memory");
+    char *name = o->plot ? output_name(s, option_by_name("plot", FOR_EVALUATE), o->plot, s->inputs[0]) : NULL;
+    const bool good = !o->plot || (name && output_open(plot, name, session_existing(s), false));
+    if (o->plot && !name) {
+        report_error(o->plot, "out of memory");
     }
     free(name);
     return good;

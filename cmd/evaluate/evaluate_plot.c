@@ -134,7 +134,7 @@ static pc_chart along_path(const pose_errors *e, const char *title, const char *
 
 int evaluate_plot(const session *s, FILE *stream, const pose_errors *e) {
     const pcgpu_evaluation *all = &e->all;
-    const char *name = output_shown(s->options->picture);
+    const char *name = output_shown(s->options->plot);
     segment_curves segments = {.count = {0}};
     pc_picture picture = {0};
     char caption[256];
