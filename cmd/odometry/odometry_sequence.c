@@ -1,4 +1,5 @@
 /* pcgpu odometry with the folder of a KITTI odometry sequence: its scans, times, truth and calibration. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "camera_file.h"
 #include "odometry_run.h"
 
