@@ -21,33 +21,47 @@ typedef struct pc_bytes {
     size_t size;
 } pc_bytes;
 
+/* A file that is read or written: who asks for it, its name in messages, its stream. */
+typedef struct pc_file {
+    pcgpu_context *context;
+    const char *name;
+    FILE *stream;
+    const pcgpu_read_options *options; /* of a reader, never NULL there */
+} pc_file;
+
+/* "NAME: " and a sentence, as an error, of the status FORMAT or another, or as a warning. */
+pcgpu_status pc_fail_format(const pc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+pcgpu_status pc_fail_file(const pc_file *file, pcgpu_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+pcgpu_status pc_fail_file_memory(const pc_file *file, uint64_t bytes);
+void pc_warn(const pc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 struct pc_table;
 
 typedef struct pc_format {
     pcgpu_format_info info;
     const char *begins[5]; /* the first bytes of a file, without a zero byte; NULL past the last */
     bool may_be_empty;     /* a file of no bytes is a cloud of no points */
-    /* `name` is what messages call the file. The caller frees the bytes, whose memory may move into the cloud. On
-     * failure the caller zeroes the cloud; a reader frees what it allocated. */
-    pcgpu_status (*read)(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud);
+    /* The caller frees the bytes, whose memory may move into the cloud. On failure the caller zeroes the cloud; a
+     * reader frees what it allocated. */
+    pcgpu_status (*read)(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud);
     /* Describes the records of a file of `size` bytes from its first bytes, so that it can be read in pieces; NULL: it
      * cannot. *wanted: more first bytes that are needed for this, and then the table is not filled; else 0. */
-    pcgpu_status (*layout)(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
-                           const pcgpu_read_options *options, struct pc_table *table, size_t *wanted);
-    pcgpu_status (*write)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
-    pcgpu_status (*write_arrays)(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
-                                 int count);
+    pcgpu_status (*layout)(const pc_file *file, const pc_bytes *head, uint64_t size, struct pc_table *table,
+                           size_t *wanted);
+    pcgpu_status (*write)(const pc_file *file, const pcgpu_cloud *cloud);
+    pcgpu_status (*write_arrays)(const pc_file *file, const pcgpu_array *arrays, int count);
     /* In place of `read` for depth images. On failure the caller zeroes the image; a reader frees what it allocated. */
-    pcgpu_status (*read_depth)(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth);
+    pcgpu_status (*read_depth)(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth);
 } pc_format;
 
-extern const pc_format *const pc_formats[]; /* io_content.c; NULL past the last */
+extern const pc_format *const pc_formats[];                   /* io_content.c; NULL past the last */
+const pc_format *pc_format_of(const pcgpu_format_info *info); /* NULL: of none */
 
 /* ---- names: io_text.c ------------------------------------------------------------------------------------------ */
 
-/* The encoding in options->file, if that is wanted. */
-void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The encoding in the options' file, if that is wanted. */
+void pc_say_encoding(const pc_file *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether a path ends in an extension such as ".npy", ignoring case, after a nonempty stem. */
 bool pc_has_extension(const char *path, const char *extension);
@@ -67,11 +81,11 @@ void pc_leave_c_locale(pc_c_locale *locale);
 enum { PC_HEAD = 64 }; /* bytes that identify the format of a file */
 
 /* Reads the first bytes of a stream, at most PC_HEAD. Errors: IO, MEMORY; there is then nothing to free. */
-pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
+pcgpu_status pc_bytes_head(const pc_file *file, pc_bytes *bytes);
 /* Reads a stream to its end, after {NULL, 0} or the bytes of pc_bytes_head. The memory grows with the data. The limit
  * is half of the machine's memory for a stream that is not a regular file, and 64 MiB for a device, since it may have
  * no end. Errors: IO, MEMORY, FORMAT (too long); the bytes are then freed. */
-pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes);
+pcgpu_status pc_bytes_read(const pc_file *file, pc_bytes *bytes);
 /* Half of the machine's memory: the most bytes that something whose size is not known in advance may have. */
 size_t pc_bytes_limit(void);
 /* Whether a stream is a file, so that its name describes its content. */
@@ -82,22 +96,25 @@ bool pc_begins_with_mark(const void *data, size_t size); /* the byte order mark 
 void pc_bytes_tidy(pc_bytes *bytes); /* takes the mark out, and makes line ends of CR alone; not for a .bin */
 void pc_bytes_free(pc_bytes *bytes);
 
-pcgpu_status pc_write_bytes(pcgpu_context *context, FILE *stream, const char *name, const void *data, size_t size);
+/* The error of a stream that cannot be read, by errno. */
+pcgpu_status pc_fail_read(const pc_file *file);
+/* Opens the file of its name. Errors: IO. */
+pcgpu_status pc_open(pc_file *file);
+
+pcgpu_status pc_write_bytes(const pc_file *file, const void *data, size_t size);
 /* Fails when an earlier write to the stream, e.g. by fprintf, failed. */
-pcgpu_status pc_write_check(pcgpu_context *context, FILE *stream, const char *name);
+pcgpu_status pc_write_check(const pc_file *file);
 
 /* "file ends after N of M points": the sentence of every reader for a body that is too short. `what` is "points" or
  * "values". */
-pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted,
-                           const char *what);
+pcgpu_status pc_fail_short(const pc_file *file, uint64_t present, uint64_t wanted, const char *what);
 
 /* ---- deflated data: io_gzip.c ----------------------------------------------------------------------------------- */
 
 bool pc_gzip_begins(const void *data, size_t size);
 /* Expands the members of a file of gzip, or one stream without a header, into at most `most` bytes of new memory, which
  * grows with the data. Errors: FORMAT, MEMORY; there is then nothing to free. */
-pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *data, size_t size, bool gzip, size_t most,
-                        pc_bytes *out);
+pcgpu_status pc_inflate(const pc_file *file, const void *data, size_t size, bool gzip, size_t most, pc_bytes *out);
 
 /* ---- columns of a file: io_table.c --------------------------------------------------------------------------- */
 
@@ -132,20 +149,19 @@ typedef struct pc_table {
     int columns;
     size_t start;
     bool swap;            /* big endian */
-    unsigned complete;    /* of pcgpu_read_options */
     pcgpu_header *header; /* of a file in pieces, or NULL */
     char left_out[256];   /* names of columns that say something and are not wanted */
     pc_field fields[PCGPU_MAX_COLUMNS];
 } pc_table;
 
 /* Appends a column; its name is cut to fit and made unique with _2, _3, ... Errors: FORMAT (too many columns). */
-pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
-                          int type, size_t offset);
+pcgpu_status pc_table_add(const pc_file *file, pc_table *table, const char *field, size_t length, int type,
+                          size_t offset);
 
 /* Appends columns of a file without names, `step` bytes from one to the next, called as pcgpu_cloud_create calls
  * them. */
-pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
-                                  size_t step, size_t stride);
+pcgpu_status pc_table_add_unnamed(const pc_file *file, pc_table *table, int columns, int type, size_t step,
+                                  size_t stride);
 
 /* Makes the packed colours of PCL, a field "rgb" or "rgba" of four bytes in a binary record, columns red, green, blue
  * and alpha; as a number a packed colour says nothing. */
@@ -156,12 +172,11 @@ void pc_table_split_color(pc_table *table);
  * Offset of an axis: 0 when every finite coordinate is a float32, or all are within 1024 m of 0 (a float32 then
  * resolves 0.06 mm); else the whole number of metres nearest to the middle of the finite bounds, subtracted in float64
  * before the one rounding to float32. Other columns are rounded, with a warning. Errors: FORMAT (no x y z), MEMORY. */
-pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
-                               pcgpu_cloud *cloud);
+pcgpu_status pc_table_to_cloud(const pc_file *file, pc_table *table, pc_bytes *bytes, pcgpu_cloud *cloud);
 
 /* The steps of pc_table_to_cloud, for a file that is converted in pieces. */
 /* Moves x y z to the front; the others keep their order. Errors: FORMAT (no x y z). */
-pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table);
+pcgpu_status pc_table_order(const pc_file *file, pc_table *table);
 /* Whether the records have the layout of a cloud, so that their memory can be the cloud's. */
 bool pc_table_is_cloud(const pc_table *table);
 
@@ -191,11 +206,11 @@ void pc_axis_join(const pc_axis *part, pc_axis *all);
 enum { PC_MOST_REMAINDERS = 4 };
 
 /* Before and after pc_axis_add of all records: `first` becomes the value of the first record, which stays where float32
- * needs it, such as of times since 1970; columns without a value go; remainders come, where `complete` wants them. The
+ * needs it, such as of times since 1970; columns without a value go; remainders come, where the options want them. The
  * offset of an axis is a whole number near the middle of its values, so that the file's 0 remains exact. `record`: the
  * first one. */
 void pc_table_begin(pc_table *table, const unsigned char *record);
-void pc_table_settle(pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], double offset[3]);
+void pc_table_settle(const pc_file *file, pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], double offset[3]);
 
 /* The effect of the conversion of a column to float32. */
 typedef struct pc_rounding {
@@ -206,8 +221,7 @@ typedef struct pc_rounding {
 /* Converts the rows of a table; adds to rounded[columns]. */
 void pc_table_convert(const pc_table *table, const unsigned char *data, const double offset[3], float *values,
                       pc_rounding *rounded);
-void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *table, int64_t rows,
-                   const pc_rounding *rounded);
+void pc_table_warn(const pc_file *file, const pc_table *table, int64_t rows, const pc_rounding *rounded);
 /* Sets rows, columns, names and types. */
 void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud);
 
@@ -229,12 +243,11 @@ int pc_color_column(const pcgpu_cloud *cloud, const uint8_t *types);
 enum { PC_OUTPUT_RGB = 254, PC_OUTPUT_RGBA = 255 };
 
 /* Writes all rows as packed little-endian records of these types. */
-pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
-                            const uint8_t types[PCGPU_MAX_COLUMNS]);
+pcgpu_status pc_output_rows(const pc_file *file, const pcgpu_cloud *cloud, const uint8_t types[PCGPU_MAX_COLUMNS]);
 
 /* Writes all rows as lines of text that read back as the same values. */
-pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
-                            const uint8_t types[PCGPU_MAX_COLUMNS], char separator);
+pcgpu_status pc_output_text(const pc_file *file, const pcgpu_cloud *cloud, const uint8_t types[PCGPU_MAX_COLUMNS],
+                            char separator);
 
 /* The stored value: with the offset, and the remainder in the next column. */
 static inline double pc_output_value(const pcgpu_cloud *cloud, int64_t row, int column) {
@@ -254,21 +267,18 @@ void pc_output_name(const pcgpu_cloud *cloud, int column, char out[PCGPU_NAME_SI
  * one column), or 0. Looks at 2048 values of its first `size` bytes. */
 int pc_bin_columns(const void *data, size_t size, uint64_t whole, int columns);
 /* Warns of values that look wrong. Errors: FORMAT (no sensor gives them, and the options do not allow them). */
-pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud,
-                          const pcgpu_read_options *options);
+pcgpu_status pc_bin_check(const pc_file *file, const pcgpu_cloud *cloud);
 
 /* ---- depth images: io_depth.c, used by io_png.c and io_pgm.c --------------------------------------------------- */
 
 /* Checks a size that a header declares, before anything is allocated: the limits of pcgpu_depth, and that `present`
  * bytes of data can hold the image when a byte of them makes at most `expansion` bytes of it. Errors: FORMAT. */
-pcgpu_status pc_depth_check(pcgpu_context *context, const char *name, uint64_t width, uint64_t height, size_t present,
-                            unsigned expansion);
+pcgpu_status pc_depth_check(const pc_file *file, uint64_t width, uint64_t height, size_t present, unsigned expansion);
 /* What the depths look like in other units than 1000 per metre, with the remedy; NULL: nothing, or another
  * depth_scale. */
 const char *pc_depth_hint(const pcgpu_depth *depth, double depth_scale);
 /* Allocates an image of a size that was checked. Errors: MEMORY. */
-pcgpu_status pc_depth_create(pcgpu_context *context, const char *name, uint64_t width, uint64_t height,
-                             pcgpu_depth *depth);
+pcgpu_status pc_depth_create(const pc_file *file, uint64_t width, uint64_t height, pcgpu_depth *depth);
 
 /* ---- text: io_text.c ----------------------------------------------------------------------------------------- */
 
@@ -281,6 +291,10 @@ typedef struct pc_text {
     const char *p, *end;
     int64_t line; /* number of the last line, from 1 */
 } pc_text;
+
+/* "NAME: line N: " and the sentence, as an error FORMAT. */
+pcgpu_status pc_fail_line(const pc_file *file, const pc_text *text, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Takes the next line without its end (\n or \r\n). False at the end of the text. */
 bool pc_text_line(pc_text *text, pc_span *line);
@@ -313,28 +327,24 @@ int pc_format_offset(char out[PC_NUMBER_SIZE], double offset, float value);
 /* Reads the vertices and faces of a .ply; polygons become fans of triangles, and without faces there are no triangles.
  * `bytes` are the content of the file, whose memory may move into the mesh. On failure there is nothing to free but the
  * bytes. Errors: FORMAT, MEMORY. */
-pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh);
+pcgpu_status pc_mesh_read(const pc_file *file, pc_bytes *bytes, pcgpu_mesh *mesh);
 
 /* ---- .xyz, .csv, .pts: io_xyz.c, used by io_xyz_write.c --------------------------------------------------------- */
 
-pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud);
+pcgpu_status pc_xyz_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud);
 
 /* ---- .pcd: io_lzf.c and io_pcd_write.c, used by io_pcd.c --------------------------------------------------------- */
 /* Expands `in` to exactly out_size bytes. False when the data is damaged. */
 bool pc_lzf_expand(const unsigned char *in, size_t in_size, unsigned char *out, size_t out_size);
 
-pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
+pcgpu_status pc_pcd_write(const pc_file *file, const pcgpu_cloud *cloud);
 /* ---- .npz: io_npz_read.c, used by io_npz.c ----------------------------------------------------------------------- */
 
-pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud);
-pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud);
+pcgpu_status pc_npz_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud);
+pcgpu_status pc_npy_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud);
 
 /* Extracts the array called `wanted` as a .npy. PCGPU_ERROR_FORMAT without a sentence: there is no such array. */
-pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted,
-                          pc_bytes *npy);
+pcgpu_status pc_npz_array(const pc_file *file, const pc_bytes *bytes, const char *wanted, pc_bytes *npy);
 
 /* ---- .npy header: io_npy.c, also used by io_npz.c and io_indices.c ---------------------------------------------- */
 
@@ -352,12 +362,12 @@ typedef struct pc_npy {
 
 bool pc_npy_begins(const pc_bytes *bytes); /* with the signature of .npy */
 /* Reads the header of a .npy file, versions 1 to 3. Errors: FORMAT. */
-pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy);
+pcgpu_status pc_npy_parse(const pc_file *file, const pc_bytes *bytes, pc_npy *npy);
 /* Whether the array can be a cloud by its type and shape. */
 bool pc_npy_is_cloud(const pc_npy *npy);
 /* A version 1 header, padded to a multiple of 64 bytes; returns its size. */
 size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, const int64_t *shape);
 /* Bytes of an array's data; checks its type, dimensions and overflow. Errors: ARGUMENT. */
-pcgpu_status pc_array_size(pcgpu_context *context, const char *name, const pcgpu_array *array, size_t *size);
+pcgpu_status pc_array_size(const pc_file *file, const pcgpu_array *array, size_t *size);
 
 #endif

@@ -7,8 +7,7 @@
 enum { MIN_FIELDS = 3, MAX_FIELDS = 16, DEFAULT_FIELDS = 4, NUSCENES_FIELDS = 5 };
 
 /* Lists the numbers of fields that divide a size, for the error of a size that `fields` does not divide. */
-static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc_bytes *bytes, size_t size,
-                              int fields) {
+static pcgpu_status fail_size(const pc_file *file, const pc_bytes *bytes, size_t size, int fields) {
     char choices[128] = "";
     size_t used = 0;
     const int likely = pc_bin_columns(bytes->data, bytes->size, size, 0);
@@ -19,39 +18,40 @@ static pcgpu_status fail_size(pcgpu_context *context, const char *name, const pc
     }
     size_t record = (size_t)fields * 4;
     if (likely > 0) {
-        return pc_fail(
-            context, PCGPU_ERROR_FORMAT,
-            "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over; the values "
-            "repeat every %d columns, so give --fields %d",
-            name, size, fields, record, size % record, likely, likely);
+        return pc_fail_format(
+            file,
+            "%zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over; the values repeat "
+            "every %d columns, so give --fields %d",
+            size, fields, record, size % record, likely, likely);
     }
     if (used) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu "
-                       "bytes are left over; give --fields, the size allows %s",
-                       name, size, fields, record, size % record, choices);
+        return pc_fail_format(
+            file,
+            "%zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over; give --fields, the "
+            "size allows %s",
+            size, fields, record, size % record, choices);
     }
-    return pc_fail(context, PCGPU_ERROR_FORMAT,
-                   "%s: %zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes "
-                   "are left over, and no --fields from %d to %d divides the size; it is cut short or not a .bin, so "
-                   "copy it again or give --format",
-                   name, size, fields, record, size % record, MIN_FIELDS, MAX_FIELDS);
+    return pc_fail_format(
+        file,
+        "%zu bytes are not whole records of %d float32 (%zu bytes): %zu bytes are left over, and no --fields from %d "
+        "to %d divides the size; it is cut short or not a .bin, so copy it again or give --format",
+        size, fields, record, size % record, MIN_FIELDS, MAX_FIELDS);
 }
 
-static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name,
-                                  const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
+static pcgpu_status layout_of_bin(const pc_file *file, const pc_bytes *bytes, uint64_t size, pc_table *table,
+                                  size_t *wanted) {
+    const pcgpu_read_options *options = file->options;
     const bool finds = options->fields == PCGPU_LIKELY_FIELDS,
-               nuscenes = pc_has_extension(name, ".pcd.bin") || pc_has_extension(name, ".pcd.bin.gz");
+               nuscenes = pc_has_extension(file->name, ".pcd.bin") || pc_has_extension(file->name, ".pcd.bin.gz");
     int fields = options->fields && !finds ? options->fields : nuscenes ? NUSCENES_FIELDS : DEFAULT_FIELDS;
     if (fields < MIN_FIELDS || fields > MAX_FIELDS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%s: a record of %d fields is not possible; --fields takes %d to %d", name, fields, MIN_FIELDS,
-                       MAX_FIELDS);
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT,
+                            "a record of %d fields is not possible; --fields takes %d to %d", fields, MIN_FIELDS,
+                            MAX_FIELDS);
     }
     if (bytes->size >= 16 && pc_looks_like_text(bytes->data, bytes->size < PC_HEAD ? bytes->size : PC_HEAD)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: begins as text, and .bin holds float32 values; leave --format out to read it as text",
-                       name);
+        return pc_fail_format(file,
+                              "begins as text, and .bin holds float32 values; leave --format out to read it as text");
     }
     const bool fits = size % ((size_t)fields * sizeof(float)) == 0;
     const int likely =
@@ -60,34 +60,32 @@ static pcgpu_status layout_of_bin(pcgpu_context *context, const pc_bytes *bytes,
     const size_t record = (size_t)fields * sizeof(float);
     *wanted = 0;
     if (size % record) {
-        return fail_size(context, name, bytes, (size_t)size, fields);
+        return fail_size(file, bytes, (size_t)size, fields);
     }
     if (likely > 0 && !finds) {
-        return pc_fail(
-            context, PCGPU_ERROR_FORMAT,
-            "%s: the values repeat every %d columns and not every %d; give --fields %d, or --fields %d to read "
-            "it as it is",
-            name, likely, fields, likely, fields);
+        return pc_fail_format(
+            file,
+            "the values repeat every %d columns and not every %d; give --fields %d, or --fields %d to read it as it is",
+            likely, fields, likely, fields);
     }
-    pc_say_encoding(options, "records of %d float32", fields);
+    pc_say_encoding(file, "records of %d float32", fields);
     *table = (pc_table){.rows = (int64_t)(size / record)};
-    return pc_table_add_unnamed(context, name, table, fields, PCGPU_FLOAT32, sizeof(float), record);
+    return pc_table_add_unnamed(file, table, fields, PCGPU_FLOAT32, sizeof(float), record);
 }
 
-static pcgpu_status read_bin(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+static pcgpu_status read_bin(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_table table;
     size_t wanted;
-    pcgpu_status status = layout_of_bin(context, bytes, bytes->size, name, options, &table, &wanted);
-    status = status == PCGPU_OK ? pc_table_to_cloud(context, name, &table, bytes, cloud) : status;
-    if (status == PCGPU_OK && (status = pc_bin_check(context, name, cloud, options)) != PCGPU_OK) {
+    pcgpu_status status = layout_of_bin(file, bytes, bytes->size, &table, &wanted);
+    status = status == PCGPU_OK ? pc_table_to_cloud(file, &table, bytes, cloud) : status;
+    if (status == PCGPU_OK && (status = pc_bin_check(file, cloud)) != PCGPU_OK) {
         pcgpu_cloud_free(cloud);
     }
     return status;
 }
 
 /* float32 coordinates in the frame of the file; logs a warning with the size of the rounding. */
-static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+static pcgpu_status write_rounded(const pc_file *file, const pcgpu_cloud *cloud) {
     double largest = 0;
     int columns;
     for (int64_t i = 0; i < cloud->rows; i++) {
@@ -103,51 +101,46 @@ static pcgpu_status write_rounded(pcgpu_context *context, FILE *stream, const ch
             record[columns] = record[k];
             columns += !pcgpu_column_is_remainder(cloud, k);
         }
-        PC_TRY(pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(float)));
+        PC_TRY(pc_write_bytes(file, record, (size_t)columns * sizeof(float)));
     }
     if (largest > 0) {
-        pc_log(context, PCGPU_LOG_WARNING,
-               "%s: coordinates were rounded to float32 by up to %.3g m; write .ply, .pcd or "
-               ".npy to keep them",
-               name, largest);
+        pc_warn(file, "coordinates were rounded to float32 by up to %.3g m; write .ply, .pcd or .npy to keep them",
+                largest);
     }
     return PCGPU_OK;
 }
 
-static pcgpu_status write_bin(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+static pcgpu_status write_bin(const pc_file *file, const pcgpu_cloud *cloud) {
     if (cloud->columns > MAX_FIELDS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%s: a record of .bin holds at most %d columns and the cloud has %d; "
-                       "write .ply or .npy",
-                       name, MAX_FIELDS, cloud->columns);
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT,
+                            "a record of .bin holds at most %d columns and the cloud has %d; write .ply or .npy",
+                            MAX_FIELDS, cloud->columns);
     }
     bool remainders = false;
     for (int k = 3; k < cloud->columns; k++) {
         remainders = remainders || pcgpu_column_is_remainder(cloud, k);
         if (cloud->offset[k] != 0.0) {
-            pc_log(context, PCGPU_LOG_WARNING,
-                   "%s: column '%s' begins at %.17g, which was subtracted, since float32 cannot hold it; "
-                   "write .ply, .pcd or .las to keep it",
-                   name, cloud->names[k], cloud->offset[k]);
+            pc_warn(
+                file,
+                "column '%s' begins at %.17g, which was subtracted, since float32 cannot hold it; write .ply, .pcd or "
+                ".las to keep it",
+                cloud->names[k], cloud->offset[k]);
         }
     }
     if (pc_has_offset(cloud) || remainders) {
-        return write_rounded(context, stream, name, cloud);
+        return write_rounded(file, cloud);
     }
-    return pc_write_bytes(context, stream, name, cloud->data,
-                          (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
+    return pc_write_bytes(file, cloud->data, (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
 }
 
 /* Writes the raw data of one array. */
-static pcgpu_status write_arrays(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
-                                 int count) {
+static pcgpu_status write_arrays(const pc_file *file, const pcgpu_array *arrays, int count) {
     size_t size;
     if (count != 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: .bin holds one array and %d are given; write .npz", name,
-                       count);
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT, ".bin holds one array and %d are given; write .npz", count);
     }
-    PC_TRY(pc_array_size(context, name, arrays, &size));
-    return pc_write_bytes(context, stream, name, arrays->data, size);
+    PC_TRY(pc_array_size(file, arrays, &size));
+    return pc_write_bytes(file, arrays->data, size);
 }
 
 const pc_format pc_format_bin = {

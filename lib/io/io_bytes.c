@@ -45,47 +45,55 @@ static size_t largest_size(FILE *stream) {
     return pc_bytes_limit();
 }
 
+pcgpu_status pc_open(pc_file *file) {
+    file->stream = fopen(file->name, "rb");
+    return file->stream ? PCGPU_OK
+                        : pc_fail_file(file, PCGPU_ERROR_IO, "cannot be opened: %s; check the name", strerror(errno));
+}
+
+pcgpu_status pc_fail_read(const pc_file *file) {
+    return pc_fail_file(file, PCGPU_ERROR_IO, "cannot be read: %s; check the file and its disk",
+                        errno ? strerror(errno) : "input error");
+}
+
 /* Grows the memory to `capacity` bytes, and reads until it is full or the stream ends. */
-static pcgpu_status fill(pcgpu_context *context, FILE *stream, const char *name, size_t capacity, pc_bytes *bytes) {
+static pcgpu_status fill(const pc_file *file, size_t capacity, pc_bytes *bytes) {
     unsigned char *data = realloc(bytes->data, capacity + 1);
     if (!data) {
         pc_bytes_free(bytes);
-        return pc_fail(context, PCGPU_ERROR_MEMORY,
-                       "%s: out of memory: %.1f MB were needed to read it; use a "
-                       "smaller file",
-                       name, (double)capacity / 1e6);
+        return pc_fail_file(file, PCGPU_ERROR_MEMORY,
+                            "out of memory: %.1f MB were needed to read it; use a smaller file",
+                            (double)capacity / 1e6);
     }
     bytes->data = data;
     errno = 0;
-    bytes->size += fread(data + bytes->size, 1, capacity - bytes->size, stream);
+    bytes->size += fread(data + bytes->size, 1, capacity - bytes->size, file->stream);
     data[bytes->size] = '\0';
-    if (ferror(stream)) {
-        int error = errno;
+    if (ferror(file->stream)) {
+        pcgpu_status status = pc_fail_read(file);
         pc_bytes_free(bytes);
-        return pc_fail(context, PCGPU_ERROR_IO, "%s: cannot be read: %s; check the file and its disk", name,
-                       error ? strerror(error) : "input error");
+        return status;
     }
     return PCGPU_OK;
 }
 
-pcgpu_status pc_bytes_head(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes) {
+pcgpu_status pc_bytes_head(const pc_file *file, pc_bytes *bytes) {
     *bytes = (pc_bytes){NULL, 0};
-    return fill(context, stream, name, PC_HEAD, bytes);
+    return fill(file, PC_HEAD, bytes);
 }
 
-pcgpu_status pc_bytes_read(pcgpu_context *context, FILE *stream, const char *name, pc_bytes *bytes) {
-    size_t limit = largest_size(stream);
-    size_t capacity = bytes->size + expected_size(stream) + 1; /* the additional byte detects the end of a file of that
-                                                                  size */
-    pcgpu_status status = fill(context, stream, name, capacity, bytes);
+pcgpu_status pc_bytes_read(const pc_file *file, pc_bytes *bytes) {
+    size_t limit = largest_size(file->stream);
+    /* the additional byte detects the end of a file of that size */
+    size_t capacity = bytes->size + expected_size(file->stream) + 1;
+    pcgpu_status status = fill(file, capacity, bytes);
     while (status == PCGPU_OK && bytes->size == capacity) {
         if (capacity > limit) {
             pc_bytes_free(bytes);
-            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: has no end after %.0f MB; give a file, or a part of it",
-                           name, (double)limit / 1e6);
+            return pc_fail_format(file, "has no end after %.0f MB; give a file, or a part of it", (double)limit / 1e6);
         }
         capacity = capacity > limit / 2 ? limit + 1 : capacity * 2;
-        status = fill(context, stream, name, capacity, bytes);
+        status = fill(file, capacity, bytes);
     }
     return status;
 }
@@ -113,24 +121,21 @@ void pc_bytes_free(pc_bytes *bytes) {
     *bytes = (pc_bytes){NULL, 0};
 }
 
-static pcgpu_status fail_write(pcgpu_context *context, const char *name, int error) {
-    return pc_fail(context, PCGPU_ERROR_IO, "%s: cannot be written: %s; check the disk and its free space", name,
-                   error ? strerror(error) : "output error");
+static pcgpu_status fail_write(const pc_file *file, int error) {
+    return pc_fail_file(file, PCGPU_ERROR_IO, "cannot be written: %s; check the disk and its free space",
+                        error ? strerror(error) : "output error");
 }
 
-pcgpu_status pc_write_bytes(pcgpu_context *context, FILE *stream, const char *name, const void *data, size_t size) {
+pcgpu_status pc_write_bytes(const pc_file *file, const void *data, size_t size) {
     errno = 0;
-    return size == 0 || fwrite(data, 1, size, stream) == size ? PCGPU_OK : fail_write(context, name, errno);
+    return size == 0 || fwrite(data, 1, size, file->stream) == size ? PCGPU_OK : fail_write(file, errno);
 }
 
-pcgpu_status pc_write_check(pcgpu_context *context, FILE *stream, const char *name) {
-    return ferror(stream) ? fail_write(context, name, errno) : PCGPU_OK;
+pcgpu_status pc_write_check(const pc_file *file) {
+    return ferror(file->stream) ? fail_write(file, errno) : PCGPU_OK;
 }
 
-pcgpu_status pc_fail_short(pcgpu_context *context, const char *name, uint64_t present, uint64_t wanted,
-                           const char *what) {
-    return pc_fail(context, PCGPU_ERROR_FORMAT,
-                   "%s: file ends after %llu of %llu %s; it is cut short, so copy or "
-                   "export it again",
-                   name, (unsigned long long)present, (unsigned long long)wanted, what);
+pcgpu_status pc_fail_short(const pc_file *file, uint64_t present, uint64_t wanted, const char *what) {
+    return pc_fail_format(file, "file ends after %llu of %llu %s; it is cut short, so copy or export it again",
+                          (unsigned long long)present, (unsigned long long)wanted, what);
 }

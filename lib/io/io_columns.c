@@ -180,12 +180,12 @@ static bool needs_first(const pc_field *f, const pc_axis *axis) {
 
 /* Inserts the remainder of column k behind it. Seconds of less than two have it with an offset only: a float32 resolves
  * a tenth of a microsecond there. */
-static bool add_remainder(pc_table *table, int k, const pc_axis *axis) {
+static bool add_remainder(const pc_file *file, pc_table *table, int k, const pc_axis *axis) {
     pc_field *f = &table->fields[k];
     const double range = axis->high - axis->low;
     char label[PCGPU_NAME_SIZE];
     snprintf(label, sizeof label, "%.20s_remainder", f->name);
-    if (!(table->complete & PCGPU_EXACT_TIMES) || !is_wide(f) ||
+    if (!(file->options->complete & PCGPU_EXACT_TIMES) || !is_wide(f) ||
         (f->first != 0.0 ? axis->exact_after : axis->exact || !pc_is_time(f->name) || range <= 2.0) ||
         table->columns == PCGPU_MAX_COLUMNS || find_name(table, label) >= 0) {
         return false;
@@ -222,13 +222,13 @@ static bool is_set(const pc_field *f, const pc_axis *axis) {
     return axis->low < f->unset || axis->high > f->unset;
 }
 
-void pc_table_settle(pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], double offset[3]) {
+void pc_table_settle(const pc_file *file, pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], double offset[3]) {
     int k = 0, remainders = 0;
     for (const pc_axis *axis = axes, *end = axes + table->columns; axis < end; axis++, k++) {
         pc_field *f = &table->fields[k];
         if (k < 3) {
             offset[k] = offset_of(axis);
-        } else if (f->unset != PC_NO_DEFAULT && !(table->complete & PCGPU_ALL_COLUMNS && is_set(f, axis))) {
+        } else if (f->unset != PC_NO_DEFAULT && !(file->options->complete & PCGPU_ALL_COLUMNS && is_set(f, axis))) {
             const size_t used = strlen(table->left_out);
             if (is_set(f, axis)) {
                 snprintf(table->left_out + used, sizeof table->left_out - used, "%s%s", used ? ", " : "", f->name);
@@ -237,7 +237,7 @@ void pc_table_settle(pc_table *table, const pc_axis axes[PCGPU_MAX_COLUMNS], dou
             table->columns--;
         } else {
             f->first = needs_first(f, axis) ? f->first : 0.0;
-            if (remainders < PC_MOST_REMAINDERS && add_remainder(table, k, axis)) {
+            if (remainders < PC_MOST_REMAINDERS && add_remainder(file, table, k, axis)) {
                 remainders++;
                 k++;
             }

@@ -22,6 +22,14 @@ const pcgpu_format_info *pcgpu_format_at(int i) {
     return i >= 0 && i < FORMATS ? &pc_formats[i]->info : NULL;
 }
 
+const pc_format *pc_format_of(const pcgpu_format_info *info) {
+    const pc_format *const *format = pc_formats;
+    while (*format && &(*format)->info != info) {
+        format++;
+    }
+    return *format;
+}
+
 /* Of formats with the same extension, the first is chosen: .ply is binary. "x.pcd.bin" ends in .bin. */
 const pcgpu_format_info *pcgpu_format_of_path(const char *path) {
     if (strcmp(path, "-") == 0) {

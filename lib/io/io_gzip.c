@@ -45,26 +45,24 @@ static int inflate_stream(z_stream *z, const unsigned char *in, size_t size, siz
     return code;
 }
 
-static pcgpu_status fail(pcgpu_context *context, const char *name, int code, const pc_bytes *out, const capacity *c) {
-    return code == Z_MEM_ERROR ? pc_fail_memory(context, c->now, name)
+static pcgpu_status fail(const pc_file *file, int code, const pc_bytes *out, const capacity *c) {
+    return code == Z_MEM_ERROR ? pc_fail_file_memory(file, c->now)
            : out->size == c->most
-               ? pc_fail(context, PCGPU_ERROR_FORMAT,
-                         "%s: expands to more than %.0f MB; give a smaller file, or a part of it", name,
-                         (double)c->most / 1e6)
-               : pc_fail(context, PCGPU_ERROR_FORMAT,
-                         "%s: its compressed data is damaged or cut short after %zu expanded bytes; copy it again",
-                         name, out->size);
+               ? pc_fail_format(file, "expands to more than %.0f MB; give a smaller file, or a part of it",
+                                (double)c->most / 1e6)
+               : pc_fail_format(file,
+                                "its compressed data is damaged or cut short after %zu expanded bytes; copy it again",
+                                out->size);
 }
 
-pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *data, size_t size, bool gzip, size_t most,
-                        pc_bytes *out) {
+pcgpu_status pc_inflate(const pc_file *file, const void *data, size_t size, bool gzip, size_t most, pc_bytes *out) {
     const unsigned char *in = data;
     const size_t possible = size < SIZE_MAX / DEFLATE_MOST - 64 ? (size + 64) * DEFLATE_MOST : SIZE_MAX - 1;
     capacity c = {FIRST, most < possible ? most : possible};
     c.now = c.now < c.most ? c.now : c.most;
     *out = (pc_bytes){malloc(c.now + 1), 0};
     if (!out->data) {
-        return pc_fail_memory(context, c.now, name);
+        return pc_fail_file_memory(file, c.now);
     }
     int code = Z_OK;
     do { /* a file of gzip may have several members, one after the other */
@@ -79,7 +77,7 @@ pcgpu_status pc_inflate(pcgpu_context *context, const char *name, const void *da
         size -= used;
     } while (code == Z_STREAM_END && gzip && pc_gzip_begins(in, size));
     out->data[out->size] = '\0';
-    pcgpu_status status = code == Z_STREAM_END ? PCGPU_OK : fail(context, name, code, out, &c);
+    pcgpu_status status = code == Z_STREAM_END ? PCGPU_OK : fail(file, code, out, &c);
     if (status != PCGPU_OK) {
         pc_bytes_free(out);
     }

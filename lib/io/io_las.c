@@ -35,28 +35,25 @@ static double real(const unsigned char *p) {
     return pc_load_value(p, PCGPU_FLOAT64, false);
 }
 
-static pcgpu_status fail(pcgpu_context *context, const char *name, const char *what, long long value) {
-    return pc_fail(context, PCGPU_ERROR_FORMAT,
-                   "%s: its header says %s %lld; it is damaged or no LAS file, so export it again", name, what, value);
+static pcgpu_status fail(const pc_file *file, const char *what, long long value) {
+    return pc_fail_format(file, "its header says %s %lld; it is damaged or no LAS file, so export it again", what,
+                          value);
 }
 
-static pcgpu_status read_header(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_las *las) {
+static pcgpu_status read_header(const pc_file *file, const pc_bytes *bytes, pc_las *las) {
     const unsigned char *d = bytes->data;
     *las = (pc_las){0};
     if (bytes->size < 4 || memcmp(d, "LASF", 4) != 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a LAS file; give --format if it is another",
-                       name);
+        return pc_fail_format(file, "does not begin as a LAS file; give --format if it is another");
     }
     if (bytes->size < HEADER) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: file ends within its header; it is cut short, so copy it again", name);
+        return pc_fail_format(file, "file ends within its header; it is cut short, so copy it again");
     }
     const int minor = d[25];
     if (d[24] != 1 || minor > 4) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: is LAS %d.%d; 1.0 to 1.4 are read, so convert it, such as by: pdal "
-                       "translate FILE out.las",
-                       name, d[24], minor);
+        return pc_fail_format(
+            file, "is LAS %d.%d; 1.0 to 1.4 are read, so convert it, such as by: pdal translate FILE out.las", d[24],
+            minor);
     }
     las->header = number(d + 94, 2);
     las->start = number(d + 96, 4);
@@ -71,7 +68,7 @@ static pcgpu_status read_header(pcgpu_context *context, const char *name, const 
     }
     const size_t least = minor >= 4 ? HEADER_14 : HEADER;
     if (las->header < least || las->header > bytes->size) {
-        return fail(context, name, "a header size of", (long long)las->header);
+        return fail(file, "a header size of", (long long)las->header);
     }
     if (minor >= 4) {
         const uint64_t points = number(d + 247, 8);
@@ -80,15 +77,15 @@ static pcgpu_status read_header(pcgpu_context *context, const char *name, const 
         las->extended = number(d + 243, 4);
     }
     if (las->format >= PC_LAS_FORMATS || las->stride < pc_las_layouts[las->format].size) {
-        return fail(context, name, las->format >= PC_LAS_FORMATS ? "point format" : "points of a length of",
+        return fail(file, las->format >= PC_LAS_FORMATS ? "point format" : "points of a length of",
                     (long long)(las->format >= PC_LAS_FORMATS ? (size_t)las->format : las->stride));
     }
     if (las->start < las->header || las->start > bytes->size) {
-        return fail(context, name, "that its points begin at byte", (long long)las->start);
+        return fail(file, "that its points begin at byte", (long long)las->start);
     }
     for (int k = 0; k < 3; k++) {
         if (!isfinite(las->scale[k]) || las->scale[k] == 0.0 || !isfinite(las->offset[k])) {
-            return fail(context, name, "a scale of 0, or no finite scale and offset, of axis", k);
+            return fail(file, "a scale of 0, or no finite scale and offset, of axis", k);
         }
     }
     las->size = pc_las_layouts[las->format].size;
@@ -101,19 +98,17 @@ static pcgpu_status read_header(pcgpu_context *context, const char *name, const 
 /* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 typedef struct las_input {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     const pc_las *las;
-    unsigned complete; /* of pcgpu_read_options */
-    bool described;    /* its extra bytes */
-    char lost[64];     /* what of them is no column */
+    bool described; /* its extra bytes */
+    char lost[64];  /* what of them is no column */
     pc_table table;
 } las_input;
 
 /* Appends a column; on failure the status stays. */
 static pc_field *add(las_input *in, pcgpu_status *status, const char *label, size_t length, int type, size_t at) {
     if (*status == PCGPU_OK) {
-        *status = pc_table_add(in->context, in->name, &in->table, label, length, type, at);
+        *status = pc_table_add(in->file, &in->table, label, length, type, at);
     }
     pc_field *f = &in->table.fields[in->table.columns > 0 ? in->table.columns - 1 : 0];
     f->stride = in->las->stride;
@@ -155,7 +150,8 @@ static pcgpu_status add_columns(las_input *in) {
     if (las->infrared) {
         add(in, &status, "nir", 3, PCGPU_UINT16, las->infrared);
     }
-    for (int i = 0; i < PC_LAS_DIMENSIONS && in->complete & (PCGPU_ALL_COLUMNS | PCGPU_KEEP_HEADER); i++) {
+    for (int i = 0; i < PC_LAS_DIMENSIONS && in->file->options->complete & (PCGPU_ALL_COLUMNS | PCGPU_KEEP_HEADER);
+         i++) {
         if (pc_las_dimensions[i].unset != PC_NO_DEFAULT) {
             add_dimension(in, &status, &pc_las_dimensions[i]);
         }
@@ -194,9 +190,8 @@ static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t coun
         const int kind = p[2], type = kind >= 1 && kind <= 30 ? extra_types[(kind - 1) % 10] : -1;
         const size_t size = type < 0 ? p[3] : pc_type_size(type) * (size_t)(1 + (kind - 1) / 10);
         if (size > in->las->stride - at) {
-            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: describes more extra bytes than its points have; it is damaged, so export it again",
-                           in->name);
+            return pc_fail_format(in->file,
+                                  "describes more extra bytes than its points have; it is damaged, so export it again");
         }
         for (int i = 0; i <= (kind - 1) / 10 && type >= 0 && status == PCGPU_OK; i++) {
             const double scale = p[3] & 8 ? real(p + 112 + 8 * i) : 1.0,
@@ -245,13 +240,12 @@ static pcgpu_status describe(las_input *in, const pc_bytes *bytes) {
 static pcgpu_status check_points(const las_input *in, uint64_t present) {
     const pc_las *las = in->las;
     if (las->points > present) {
-        return pc_fail_short(in->context, in->name, present, las->points, "points");
+        return pc_fail_short(in->file, present, las->points, "points");
     }
     if (las->points == 0 && present > 0) {
-        pc_log(in->context, PCGPU_LOG_WARNING,
-               "%s: its header says 0 points, and %llu may follow; its writer did not finish, so "
-               "export it again",
-               in->name, (unsigned long long)present);
+        pc_warn(in->file,
+                "its header says 0 points, and %llu may follow; its writer did not finish, so export it again",
+                (unsigned long long)present);
     }
     return PCGPU_OK;
 }
@@ -261,35 +255,33 @@ static pcgpu_status keep(las_input *in, const pc_bytes *bytes, pcgpu_header **he
     if (extra > 0) {
         snprintf(in->lost, sizeof in->lost, "%zu bytes per point without a description", extra);
     }
-    return pc_las_keep(in->context, in->name, bytes, in->las, in->lost, header);
+    return pc_las_keep(in->file, bytes, in->las, in->lost, header);
 }
 
-static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+static pcgpu_status read_las(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_las las;
     pc_bytes expanded = {NULL, 0};
     pc_bytes *points = bytes;
-    las_input in = {.context = context, .name = name, .las = &las, .complete = options->complete};
-    PC_TRY(read_header(context, name, bytes, &las));
-    pc_say_encoding(options, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S',
+    las_input in = {.file = file, .las = &las};
+    PC_TRY(read_header(file, bytes, &las));
+    pc_say_encoding(file, "LA%c 1.%d, point format %d, steps of %g %g %g m", las.compressed ? 'Z' : 'S',
                     bytes->data[25], las.format, las.scale[0], las.scale[1], las.scale[2]);
     PC_TRY(describe(&in, bytes));
     if (las.extended > 0 && !in.described) {
         PC_TRY(find_extra(&in, bytes, las.extended_at, las.extended, true));
     }
     if (las.compressed) {
-        PC_TRY(pc_laz_expand(context, name, bytes, &las, &expanded));
+        PC_TRY(pc_laz_expand(file, bytes, &las, &expanded));
         points = &expanded;
     }
     const size_t start = las.compressed ? 0 : las.start;
     pcgpu_status status = check_points(&in, (points->size - start) / las.stride);
     if (status == PCGPU_OK) {
-        in.table.complete = options->complete;
         in.table.rows = (int64_t)las.points;
         in.table.start = start;
-        status = pc_table_to_cloud(context, name, &in.table, points, cloud);
+        status = pc_table_to_cloud(file, &in.table, points, cloud);
     }
-    if (status == PCGPU_OK && in.complete & PCGPU_KEEP_HEADER) {
+    if (status == PCGPU_OK && file->options->complete & PCGPU_KEEP_HEADER) {
         status = keep(&in, bytes, &cloud->header);
         if (status != PCGPU_OK) {
             pcgpu_cloud_free(cloud);
@@ -299,28 +291,28 @@ static pcgpu_status read_las(pcgpu_context *context, pc_bytes *bytes, const char
     return status;
 }
 
-static pcgpu_status layout_of_las(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
-                                  const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
+static pcgpu_status layout_of_las(const pc_file *file, const pc_bytes *head, uint64_t size, pc_table *table,
+                                  size_t *wanted) {
     pc_las las;
-    las_input in = {.context = context, .name = name, .las = &las, .complete = options->complete};
+    las_input in = {.file = file, .las = &las};
     const uint64_t start = head->size >= HEADER ? number(head->data + 96, 4) : 0;
     *wanted = start > head->size && start <= size ? (size_t)start : 0;
     if (*wanted) {
         return PCGPU_OK;
     }
-    PC_TRY(read_header(context, name, head, &las));
+    PC_TRY(read_header(file, head, &las));
     PC_TRY(describe(&in, head));
     if (las.compressed || (las.extended > 0 && !in.described && las.stride > las.size)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%s: %s, so it is not read in pieces; write it as .las with pcgpu convert where "
-                       "there is more memory",
-                       name, las.compressed ? "is compressed" : "describes extra bytes behind its points");
+        return pc_fail_file(
+            file, PCGPU_ERROR_ARGUMENT,
+            "%s, so it is not read in pieces; write it as .las with pcgpu convert where there is more memory",
+            las.compressed ? "is compressed" : "describes extra bytes behind its points");
     }
     PC_TRY(check_points(&in, (size - las.start) / las.stride));
     in.table.rows = (int64_t)las.points;
     in.table.start = las.start;
     *table = in.table;
-    return in.complete & PCGPU_KEEP_HEADER ? keep(&in, head, &table->header) : PCGPU_OK;
+    return file->options->complete & PCGPU_KEEP_HEADER ? keep(&in, head, &table->header) : PCGPU_OK;
 }
 
 const pc_format pc_format_las = {

@@ -47,24 +47,23 @@ bool pc_las_has(const char *label, size_t length);
 
 /* io_laz.c: expands the points to records as a .las has them, from byte 0 on. Errors: FORMAT (also: LASzip is not
  * installed), MEMORY; there is then nothing to free. */
-pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
-                           pc_bytes *out);
+pcgpu_status pc_laz_expand(const pc_file *file, const pc_bytes *bytes, const pc_las *las, pc_bytes *out);
 
 /* io_las_records.c: keeps what the file holds besides points, and warns of what no cloud holds: `lost` and more.
  * `bytes`: all of the file, or its part before the points. Errors: MEMORY. */
-pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
-                         const char *lost, pcgpu_header **header);
+pcgpu_status pc_las_keep(const pc_file *file, const pc_bytes *bytes, const pc_las *las, const char *lost,
+                         pcgpu_header **header);
 /* Whether there is a coordinate system, or one as text, which only version 1.4 has. */
 bool pc_las_has_projection(const pcgpu_header *header, bool text);
 /* Bytes 4 to 23 of a file: what is kept of those of another one. `modern`: of point format 6 or more. The header may be
  * NULL here and below. */
 void pc_las_put_begin(const pcgpu_header *header, bool modern, unsigned char out[20]);
-/* The records that stand before the points, or behind them; how many, and their bytes. The stream is NULL to count
+/* The records that stand before the points, or behind them; how many, and their bytes. The file is NULL to count
  * them. */
-pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header,
-                                bool behind, uint32_t *count, uint64_t *size);
+pcgpu_status pc_las_put_records(const pc_file *file, const pcgpu_header *header, bool behind, uint32_t *count,
+                                uint64_t *size);
 
 /* io_las_write.c */
-pcgpu_status pc_las_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
+pcgpu_status pc_las_write(const pc_file *file, const pcgpu_cloud *cloud);
 
 #endif

@@ -80,8 +80,8 @@ static bool add_records(const pc_bytes *bytes, uint64_t at, uint64_t count, bool
     return true;
 }
 
-pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
-                         const char *lost, pcgpu_header **kept) {
+pcgpu_status pc_las_keep(const pc_file *file, const pc_bytes *bytes, const pc_las *las, const char *lost,
+                         pcgpu_header **kept) {
     pcgpu_header *header = *kept = pc_header_create();
     const bool waves = las->format == 4 || las->format == 5 || las->format >= 9;
     const bool cut = las->extended > 0 && las->extended_at >= bytes->size;
@@ -89,13 +89,12 @@ pcgpu_status pc_las_keep(pcgpu_context *context, const char *name, const pc_byte
         (las->extended > 0 && !add_records(bytes, las->extended_at, las->extended, true, header))) {
         pc_header_release(header);
         *kept = NULL;
-        return pc_fail_memory(context, bytes->size, name);
+        return pc_fail_file_memory(file, bytes->size);
     }
     memcpy(header->begin, bytes->data + 4, sizeof header->begin);
     if (waves || cut || *lost) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s%s%s%s%s", name, waves ? "waveforms" : "",
-               waves && (cut || *lost) ? ", " : "", cut ? "records behind the points" : "", cut && *lost ? ", " : "",
-               lost);
+        pc_warn(file, "left out: %s%s%s%s%s", waves ? "waveforms" : "", waves && (cut || *lost) ? ", " : "",
+                cut ? "records behind the points" : "", cut && *lost ? ", " : "", lost);
     }
     return PCGPU_OK;
 }
@@ -125,8 +124,8 @@ void pc_las_put_begin(const pcgpu_header *header, bool modern, unsigned char out
     out[ENCODING_AT + 1] = 0;
 }
 
-pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_header *header,
-                                bool behind, uint32_t *count, uint64_t *size) {
+pcgpu_status pc_las_put_records(const pc_file *file, const pcgpu_header *header, bool behind, uint32_t *count,
+                                uint64_t *size) {
     uint64_t length;
     size_t at = 0;
     *count = 0;
@@ -139,9 +138,9 @@ pcgpu_status pc_las_put_records(pcgpu_context *context, FILE *stream, const char
         const size_t bytes = behind ? EXTENDED : VLR;
         memcpy(head, p, behind ? EXTENDED : LENGTH_AT + 2); /* little endian: the low bytes of the length */
         memcpy(head + bytes - 32, p + 28, 32);
-        if (stream) {
-            PC_TRY(pc_write_bytes(context, stream, name, head, bytes));
-            PC_TRY(pc_write_bytes(context, stream, name, p + EXTENDED, (size_t)length));
+        if (file) {
+            PC_TRY(pc_write_bytes(file, head, bytes));
+            PC_TRY(pc_write_bytes(file, p + EXTENDED, (size_t)length));
         }
         *count += 1;
         *size += bytes + length;

@@ -28,10 +28,8 @@ typedef struct place {
 } place;
 
 typedef struct las_output {
-    pcgpu_context *context;
+    const pc_file *file;
     const pcgpu_cloud *cloud;
-    FILE *stream;
-    const char *name;
     int format, extras;
     int returns, count;      /* the columns return_number and number_of_returns, or -1 */
     bool modern;             /* version 1.4 */
@@ -257,7 +255,7 @@ static pcgpu_status put_header(las_output *o) {
         put(out, 247, 8, o->points);
         memcpy(out + 255, o->by_return, sizeof o->by_return);
     }
-    return pc_write_bytes(o->context, o->stream, o->name, out, size);
+    return pc_write_bytes(o->file, out, size);
 }
 
 static pcgpu_status put_extra(las_output *o) {
@@ -268,7 +266,7 @@ static pcgpu_status put_extra(las_output *o) {
     put(head, 18, 2, 4);
     put(head, 20, 2, (uint64_t)o->extras * EXTRA);
     memcpy(head + 22, "Extra Bytes", 11);
-    PC_TRY(pc_write_bytes(o->context, o->stream, o->name, head, VLR));
+    PC_TRY(pc_write_bytes(o->file, head, VLR));
     for (int k = 3; k < o->cloud->columns; k++) {
         const int parts = o->places[k].parts;
         if (parts > 0) {
@@ -279,7 +277,7 @@ static pcgpu_status put_extra(las_output *o) {
                      o->cloud->names[k]);
             const bool taken = pc_las_has(label, strlen(label));
             snprintf((char *)out + 4, 32, "%.*s%s", taken ? 25 : 31, label, taken ? PC_LAS_VALUE : "");
-            PC_TRY(pc_write_bytes(o->context, o->stream, o->name, out, EXTRA));
+            PC_TRY(pc_write_bytes(o->file, out, EXTRA));
         }
     }
     return PCGPU_OK;
@@ -331,7 +329,7 @@ static pcgpu_status put_points(las_output *o) {
             const int number = out[14] & ((1 << bits) - 1);
             out[14] = (unsigned char)(out[14] | (number > 1 ? number : 1) << bits);
         }
-        PC_TRY(pc_write_bytes(o->context, o->stream, o->name, out, o->stride));
+        PC_TRY(pc_write_bytes(o->file, out, o->stride));
     }
     return PCGPU_OK;
 }
@@ -339,37 +337,35 @@ static pcgpu_status put_points(las_output *o) {
 static void warn(const las_output *o) {
     const double coarse = fmax(o->scale[0], fmax(o->scale[1], o->scale[2]));
     if (o->points < (uint64_t)o->cloud->rows) {
-        pc_log(
-            o->context, PCGPU_LOG_WARNING,
-            "%s: %lld points without finite coordinates were left out, since LAS cannot hold them; write .ply to keep "
-            "them",
-            o->name, (long long)(o->cloud->rows - (int64_t)o->points));
+        pc_warn(
+            o->file,
+            "%lld points without finite coordinates were left out, since LAS cannot hold them; write .ply to keep them",
+            (long long)(o->cloud->rows - (int64_t)o->points));
     }
     if (coarse > 1e-3) {
-        pc_log(o->context, PCGPU_LOG_WARNING,
-               "%s: the coordinates span too much for LAS and were rounded to multiples of %g m; remove far outliers",
-               o->name, coarse);
+        pc_warn(o->file,
+                "the coordinates span too much for LAS and were rounded to multiples of %g m; remove far outliers",
+                coarse);
     }
 }
 
-pcgpu_status pc_las_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
-    las_output o = {.context = context, .cloud = cloud, .stream = stream, .name = name};
+pcgpu_status pc_las_write(const pc_file *file, const pcgpu_cloud *cloud) {
+    las_output o = {.file = file, .cloud = cloud};
     if (cloud->columns > MOST_COLUMNS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%s: LAS takes at most %d columns and the cloud has %d; write .ply", name, MOST_COLUMNS,
-                       cloud->columns);
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT, "LAS takes at most %d columns and the cloud has %d; write .ply",
+                            MOST_COLUMNS, cloud->columns);
     }
-    pc_las_put_records(context, NULL, name, cloud->header, false, &o.before, &o.before_size);
-    pc_las_put_records(context, NULL, name, cloud->header, true, &o.behind, &o.behind_size);
+    pc_las_put_records(NULL, cloud->header, false, &o.before, &o.before_size);
+    pc_las_put_records(NULL, cloud->header, true, &o.behind, &o.behind_size);
     place_columns(&o);
     measure(&o);
     PC_TRY(put_header(&o));
-    PC_TRY(pc_las_put_records(context, stream, name, cloud->header, false, &o.before, &o.before_size));
+    PC_TRY(pc_las_put_records(file, cloud->header, false, &o.before, &o.before_size));
     if (o.extras > 0) {
         PC_TRY(put_extra(&o));
     }
     PC_TRY(put_points(&o));
-    PC_TRY(pc_las_put_records(context, stream, name, cloud->header, true, &o.behind, &o.behind_size));
+    PC_TRY(pc_las_put_records(file, cloud->header, true, &o.behind, &o.behind_size));
     warn(&o);
     return PCGPU_OK;
 }

@@ -105,23 +105,20 @@ static void put_record(unsigned char *out, const pc_las *las, const laz_point *p
     }
 }
 
-static pcgpu_status fail_reader(pcgpu_context *context, const char *name, const laszip *z, void *reader,
-                                uint64_t points) {
+static pcgpu_status fail_reader(const pc_file *file, const laszip *z, void *reader, uint64_t points) {
     const char *text = NULL;
     z->error(reader, &text);
     const pc_span span = {text ? text : "", text ? strlen(text) : 0};
-    return pc_fail(context, PCGPU_ERROR_FORMAT,
-                   "%s: LASzip stops after %llu points (%s); it is damaged or cut short, so copy it again", name,
-                   (unsigned long long)points, pc_span_show(span).text);
+    return pc_fail_format(file, "LASzip stops after %llu points (%s); it is damaged or cut short, so copy it again",
+                          (unsigned long long)points, pc_span_show(span).text);
 }
 
 /* The memory grows with the points that are there, whatever their number in the header. */
-static pcgpu_status expand(pcgpu_context *context, const char *name, const laszip *z, void *reader, const pc_las *las,
-                           pc_bytes *out) {
+static pcgpu_status expand(const pc_file *file, const laszip *z, void *reader, const pc_las *las, pc_bytes *out) {
     laz_point *point = NULL;
     uint64_t capacity = 0;
     if (z->point(reader, &point) != 0 || !point) {
-        return fail_reader(context, name, z, reader, 0);
+        return fail_reader(file, z, reader, 0);
     }
     for (uint64_t i = 0; i < las->points; i++) {
         if (i == capacity) {
@@ -130,12 +127,12 @@ static pcgpu_status expand(pcgpu_context *context, const char *name, const laszi
             unsigned char *data =
                 capacity < SIZE_MAX / 2 / las->stride ? realloc(out->data, (size_t)capacity * las->stride + 1) : NULL;
             if (!data) {
-                return pc_fail_memory(context, capacity * las->stride, name);
+                return pc_fail_file_memory(file, capacity * las->stride);
             }
             out->data = data;
         }
         if (z->read(reader) != 0) {
-            return fail_reader(context, name, z, reader, i);
+            return fail_reader(file, z, reader, i);
         }
         put_record(out->data + out->size, las, point);
         out->size += las->stride;
@@ -143,28 +140,26 @@ static pcgpu_status expand(pcgpu_context *context, const char *name, const laszi
     return PCGPU_OK;
 }
 
-pcgpu_status pc_laz_expand(pcgpu_context *context, const char *name, const pc_bytes *bytes, const pc_las *las,
-                           pc_bytes *out) {
+pcgpu_status pc_laz_expand(const pc_file *file, const pc_bytes *bytes, const pc_las *las, pc_bytes *out) {
     laszip z = {0};
-    char file[64];
+    char path[64];
     void *reader = NULL;
     int32_t compressed = 0;
     *out = (pc_bytes){NULL, 0};
     if (!load(&z)) {
-        return pc_fail(
-            context, PCGPU_ERROR_FORMAT,
-            "%s: holds LAZ, which is read where the library LASzip (liblaszip.so.8) is installed; convert it: pip "
-            "install 'laspy[lazrs]' and python3 -c \"import laspy; laspy.read('FILE.laz').write('out.las')\"",
-            name);
+        return pc_fail_format(
+            file,
+            "holds LAZ, which is read where the library LASzip (liblaszip.so.8) is installed; convert it: pip install "
+            "'laspy[lazrs]' and python3 -c \"import laspy; laspy.read('FILE.laz').write('out.las')\"");
     }
     pcgpu_status status = PCGPU_OK;
-    const int fd = memory_file(bytes, file);
+    const int fd = memory_file(bytes, path);
     if (fd < 0 || z.create(&reader) != 0) {
-        status = pc_fail_memory(context, bytes->size, name);
-    } else if (z.open(reader, file, &compressed) != 0) {
-        status = fail_reader(context, name, &z, reader, 0);
+        status = pc_fail_file_memory(file, bytes->size);
+    } else if (z.open(reader, path, &compressed) != 0) {
+        status = fail_reader(file, &z, reader, 0);
     } else {
-        status = expand(context, name, &z, reader, las, out);
+        status = expand(file, &z, reader, las, out);
         z.close(reader);
     }
     if (reader) {

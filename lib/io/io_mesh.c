@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef pcgpu_status mesh_writer(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
+typedef pcgpu_status mesh_writer(const pc_file *file, const pcgpu_mesh *mesh);
 
 /* ---- .obj -------------------------------------------------------------------------------------------------------- */
 
 /* Indices count from 1; a vertex has the number of its normal. A colour follows the position, from 0 to 1. */
-static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+static pcgpu_status write_obj(const pc_file *file, const pcgpu_mesh *mesh) {
+    FILE *stream = file->stream;
     const pcgpu_cloud *v = &mesh->vertices;
     const int normal = pc_normal_column(v), color = pc_color_column(v, v->types);
     const bool wide = pc_has_offset(v);
@@ -44,7 +45,7 @@ static pcgpu_status write_obj(pcgpu_context *context, FILE *stream, const char *
             fprintf(stream, "f %ld %ld %ld\n", a, b, c);
         }
     }
-    return pc_write_check(context, stream, name);
+    return pc_write_check(file);
 }
 
 /* ---- .glb -------------------------------------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t ve
     return n + snprintf(out + n, size - (size_t)n, "]}");
 }
 
-static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+static pcgpu_status write_glb(const pc_file *file, const pcgpu_mesh *mesh) {
     const bool any = mesh->triangles > 0;
     const uint64_t vertices =
         any ? (uint64_t)mesh->vertices.rows * (uint64_t)mesh->vertices.columns * sizeof(float) : 0;
@@ -144,24 +145,24 @@ static pcgpu_status write_glb(pcgpu_context *context, FILE *stream, const char *
     }
     const uint64_t size = 12 + 8 + (uint64_t)length + (any ? 8 + vertices + triangles : 0);
     if (size > UINT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%s: a .glb holds at most 4.3 GB and the mesh has %.1f; write .ply", name, (double)size / 1e9);
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT, "a .glb holds at most 4.3 GB and the mesh has %.1f; write .ply",
+                            (double)size / 1e9);
     }
     const uint32_t head[] = {0x46546c67, 2, (uint32_t)size, (uint32_t)length, GLB_JSON};
     const uint32_t chunk[] = {(uint32_t)(vertices + triangles), GLB_BIN};
     const int color = any ? pc_color_column(&mesh->vertices, mesh->vertices.types) : -1;
     float *colored = color >= 0 ? with_linear_colors(&mesh->vertices, color) : NULL;
     if (color >= 0 && !colored) {
-        return pc_fail_memory(context, vertices, name);
+        return pc_fail_file_memory(file, vertices);
     }
     pcgpu_status status;
-    PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, head, sizeof head));
-    PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, scene, (size_t)length));
+    PC_TRY_OR(done, status, pc_write_bytes(file, head, sizeof head));
+    PC_TRY_OR(done, status, pc_write_bytes(file, scene, (size_t)length));
     if (any) {
         const float *data = colored ? colored : mesh->vertices.data;
-        PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, chunk, sizeof chunk));
-        PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, data, (size_t)vertices));
-        PC_TRY_OR(done, status, pc_write_bytes(context, stream, name, mesh->indices, (size_t)triangles));
+        PC_TRY_OR(done, status, pc_write_bytes(file, chunk, sizeof chunk));
+        PC_TRY_OR(done, status, pc_write_bytes(file, data, (size_t)vertices));
+        PC_TRY_OR(done, status, pc_write_bytes(file, mesh->indices, (size_t)triangles));
     }
 done:
     free(colored);
@@ -190,12 +191,13 @@ bool pcgpu_mesh_is_name(const char *path) {
 }
 
 pcgpu_status pcgpu_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh) {
+    const pc_file file = {.context = context, .name = name, .stream = stream};
     mesh_writer *write = writer_of(name);
     pc_c_locale locale;
     if (!pc_enter_c_locale(&locale)) {
-        return pc_fail_memory(context, 1, name);
+        return pc_fail_file_memory(&file, 1);
     }
-    pcgpu_status status = (write ? write : pc_ply_write_mesh)(context, stream, name, mesh);
+    pcgpu_status status = (write ? write : pc_ply_write_mesh)(&file, mesh);
     pc_leave_c_locale(&locale);
     return status;
 }

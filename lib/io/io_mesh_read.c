@@ -5,16 +5,14 @@
 #include <string.h>
 
 typedef struct faces {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     int64_t vertices, triangles;
     pc_buffer indices; /* 3 int32 per triangle */
 } faces;
 
 static pcgpu_status fail_index(const faces *f, int64_t index) {
-    return pc_fail(f->context, PCGPU_ERROR_FORMAT,
-                   "%s: a face has the vertex %lld, and there are %lld; export the mesh again", f->name,
-                   (long long)index, (long long)f->vertices);
+    return pc_fail_format(f->file, "a face has the vertex %lld, and there are %lld; export the mesh again",
+                          (long long)index, (long long)f->vertices);
 }
 
 /* Memory for `count` items of `size` bytes; NULL without it. */
@@ -35,7 +33,7 @@ static pcgpu_status add_corner(faces *f, int64_t index, uint64_t i, int32_t fan[
         const int32_t triangle[3] = {fan[0], fan[1], (int32_t)index};
         int32_t *all = reserve(&f->indices, f->triangles + 1, sizeof triangle);
         if (!all) {
-            return pc_fail_memory(f->context, 2 * ((uint64_t)f->triangles + 1) * sizeof triangle, f->name);
+            return pc_fail_file_memory(f->file, 2 * ((uint64_t)f->triangles + 1) * sizeof triangle);
         }
         memcpy(all + 3 * f->triangles++, triangle, sizeof triangle);
     }
@@ -57,8 +55,7 @@ static bool is_indices(const pc_ply_property *p) {
 }
 
 static pcgpu_status fail_end(const faces *f) {
-    return pc_fail(f->context, PCGPU_ERROR_FORMAT,
-                   "%s: file ends within its faces; it is cut short, so copy or export it again", f->name);
+    return pc_fail_format(f->file, "file ends within its faces; it is cut short, so copy or export it again");
 }
 
 static pcgpu_status binary_face(pc_ply_input *in, const pc_ply_element *element, faces *f) {
@@ -92,16 +89,12 @@ static pcgpu_status ascii_face(pc_ply_input *in, const pc_ply_element *element, 
         const pc_ply_property *p = &in->ply.properties[element->first + i];
         int64_t length = 1, index = 0;
         if (p->list && (!pc_text_token(&line, &token) || !pc_span_count(token, &length))) {
-            return pc_fail(f->context, PCGPU_ERROR_FORMAT,
-                           "%s: line %lld: a face without the number of its vertices; export it again", f->name,
-                           (long long)in->text.line);
+            return pc_fail_line(f->file, &in->text, "a face without the number of its vertices; export it again");
         }
         int32_t fan[2] = {0, 0};
         for (int64_t k = 0; k < length; k++) {
             if (!pc_text_token(&line, &token) || (is_indices(p) && !pc_span_count(token, &index))) {
-                return pc_fail(f->context, PCGPU_ERROR_FORMAT,
-                               "%s: line %lld: a face ends before its vertices do; export it again", f->name,
-                               (long long)in->text.line);
+                return pc_fail_line(f->file, &in->text, "a face ends before its vertices do; export it again");
             }
             PC_TRY(is_indices(p) ? add_corner(f, index, (uint64_t)k, fan) : PCGPU_OK);
         }
@@ -110,7 +103,7 @@ static pcgpu_status ascii_face(pc_ply_input *in, const pc_ply_element *element, 
 }
 
 static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
-    PC_TRY(pc_ply_header(in->context, in->name, &in->text, &in->ply));
+    PC_TRY(pc_ply_header(in->file, &in->text, &in->ply));
     const pc_ply_element *face = element_called(&in->ply, "face"), *vertex = element_called(&in->ply, "vertex");
     if (!face || !vertex || face->properties == 0) {
         return PCGPU_OK;
@@ -126,25 +119,23 @@ static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
 }
 
 /* The faces come first, since the vertices may take over the memory of the file. */
-static pcgpu_status read_ply_mesh(pcgpu_context *context, pc_bytes *bytes, const char *name, faces *f,
-                                  pcgpu_cloud *vertices) {
+static pcgpu_status read_ply_mesh(const pc_file *file, pc_bytes *bytes, faces *f, pcgpu_cloud *vertices) {
     extern const pc_format pc_format_ply;
-    const pcgpu_read_options options = {0};
     const char *text = (const char *)bytes->data;
-    pc_ply_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
+    pc_ply_input in = {.file = file, .text = {.p = text, .end = text + bytes->size}};
     pcgpu_status status = ply_faces(&in, f);
     pc_ply_free(&in.ply);
-    return status == PCGPU_OK ? pc_format_ply.read(context, bytes, name, &options, vertices) : status;
+    return status == PCGPU_OK ? pc_format_ply.read(file, bytes, vertices) : status;
 }
 
-pcgpu_status pc_mesh_read(pcgpu_context *context, pc_bytes *bytes, const char *name, pcgpu_mesh *mesh) {
-    faces f = {.context = context, .name = name};
+pcgpu_status pc_mesh_read(const pc_file *file, pc_bytes *bytes, pcgpu_mesh *mesh) {
+    faces f = {.file = file};
     pc_c_locale locale;
     *mesh = (pcgpu_mesh){0};
     if (!pc_enter_c_locale(&locale)) {
-        return pc_fail_memory(context, 1, name);
+        return pc_fail_file_memory(file, 1);
     }
-    pcgpu_status status = read_ply_mesh(context, bytes, name, &f, &mesh->vertices);
+    pcgpu_status status = read_ply_mesh(file, bytes, &f, &mesh->vertices);
     pc_leave_c_locale(&locale);
     if (status == PCGPU_OK) {
         mesh->triangles = f.triangles;

@@ -10,8 +10,8 @@ enum { TYPES = sizeof descriptions / sizeof descriptions[0] };
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
-static pcgpu_status fail_header(pcgpu_context *context, const char *name, const char *what) {
-    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s; save it again with numpy.save", name, what);
+static pcgpu_status fail_header(const pc_file *file, const char *what) {
+    return pc_fail_format(file, "%s; save it again with numpy.save", what);
 }
 
 /* The text after `'key':` in the header's dictionary, or an empty span. */
@@ -40,10 +40,10 @@ static int type_of(pc_span text) {
     return -1;
 }
 
-static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_span value, pc_npy *npy) {
+static pcgpu_status parse_descr(const pc_file *file, pc_span value, pc_npy *npy) {
     size_t n = 1;
     if (value.n == 0) {
-        return fail_header(context, name, "its header has no descr");
+        return fail_header(file, "its header has no descr");
     }
     npy->records = *value.p == '[' ? value : (pc_span){value.p, 0};
     if (npy->records.n) {
@@ -52,7 +52,7 @@ static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_spa
         return PCGPU_OK;
     }
     if (*value.p != '\'' && *value.p != '"') {
-        return fail_header(context, name, "its header has a descr that cannot be read");
+        return fail_header(file, "its header has a descr that cannot be read");
     }
     while (n < value.n && value.p[n] != *value.p) {
         n++;
@@ -64,12 +64,12 @@ static pcgpu_status parse_descr(pcgpu_context *context, const char *name, pc_spa
     return PCGPU_OK;
 }
 
-static pcgpu_status parse_shape(pcgpu_context *context, const char *name, pc_span value, pc_npy *npy) {
+static pcgpu_status parse_shape(const pc_file *file, pc_span value, pc_npy *npy) {
     const char *p = value.p + 1;
     const char *end = value.p + value.n;
     npy->dimensions = 0;
     if (value.n == 0 || *value.p != '(') {
-        return fail_header(context, name, "its header has no shape");
+        return fail_header(file, "its header has no shape");
     }
     for (;;) {
         while (p < end && (*p == ' ' || *p == ',')) {
@@ -84,7 +84,7 @@ static pcgpu_status parse_shape(pcgpu_context *context, const char *name, pc_spa
             break;
         }
         if (npy->dimensions == PC_NPY_DIMENSIONS || !pc_span_count(digits, &npy->shape[npy->dimensions])) {
-            return fail_header(context, name, "its header has a shape that cannot be read");
+            return fail_header(file, "its header has a shape that cannot be read");
         }
         npy->dimensions++;
     }
@@ -96,10 +96,10 @@ bool pc_npy_begins(const pc_bytes *bytes) {
     return bytes->size >= 10 && memcmp(bytes->data, "\x93NUMPY", 6) == 0;
 }
 
-pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_bytes *bytes, pc_npy *npy) {
+pcgpu_status pc_npy_parse(const pc_file *file, const pc_bytes *bytes, pc_npy *npy) {
     const unsigned char *d = bytes->data;
     if (d[6] < 1 || d[6] > 3) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: is .npy version %d; save it as version 1, 2 or 3", name, d[6]);
+        return pc_fail_format(file, "is .npy version %d; save it as version 1, 2 or 3", d[6]);
     }
     size_t prefix = d[6] == 1 ? 10 : 12;
     size_t length = d[8] | (size_t)d[9] << 8;
@@ -107,17 +107,17 @@ pcgpu_status pc_npy_parse(pcgpu_context *context, const char *name, const pc_byt
         length |= (size_t)d[10] << 16 | (size_t)d[11] << 24;
     }
     if (bytes->size < prefix || length > bytes->size - prefix) {
-        return fail_header(context, name, "file ends within its header");
+        return fail_header(file, "file ends within its header");
     }
     pc_span header = {(const char *)d + prefix, length};
     npy->start = prefix + length;
     pc_span order = find_key(header, "fortran_order");
     npy->fortran = order.n >= 4 && memcmp(order.p, "True", 4) == 0;
     if (!npy->fortran && !(order.n >= 5 && memcmp(order.p, "False", 5) == 0)) {
-        return fail_header(context, name, "its header has no fortran_order");
+        return fail_header(file, "its header has no fortran_order");
     }
-    PC_TRY(parse_descr(context, name, find_key(header, "descr"), npy));
-    return parse_shape(context, name, find_key(header, "shape"), npy);
+    PC_TRY(parse_descr(file, find_key(header, "descr"), npy));
+    return parse_shape(file, find_key(header, "shape"), npy);
 }
 
 /* ---- clouds --------------------------------------------------------------------------------------------------- */
@@ -131,26 +131,23 @@ bool pc_npy_is_cloud(const pc_npy *npy) {
 }
 
 /* `bytes`: the size of the file. */
-static pcgpu_status check_cloud(pcgpu_context *context, const char *name, uint64_t bytes, const pc_npy *npy) {
+static pcgpu_status check_cloud(const pc_file *file, uint64_t bytes, const pc_npy *npy) {
     const bool image = npy->dimensions == 2 && npy->shape[1] >= 32 && npy->shape[0] <= 2 * npy->shape[1];
     const char *hint = image ? "; if it is a depth image, save it as a 16-bit .png of millimetres" : "";
     if (!is_float(npy->type)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: holds values of type '%s'; save it as float32 or float64 "
-                       "(array.astype('float32'))%s",
-                       name, npy->type_text.text, hint);
+        return pc_fail_format(file,
+                              "holds values of type '%s'; save it as float32 or float64 (array.astype('float32'))%s",
+                              npy->type_text.text, hint);
     }
     if (!pc_npy_is_cloud(npy)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: its shape is %s; a cloud is points x columns with 3 to %d columns%s", name,
-                       npy->shape_text.text, PCGPU_MAX_COLUMNS, hint);
+        return pc_fail_format(file, "its shape is %s; a cloud is points x columns with 3 to %d columns%s",
+                              npy->shape_text.text, PCGPU_MAX_COLUMNS, hint);
     }
     if (image) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: its shape is %s, read as points x columns%s", name,
-               npy->shape_text.text, hint);
+        pc_warn(file, "its shape is %s, read as points x columns%s", npy->shape_text.text, hint);
     }
     uint64_t present = (bytes - npy->start) / ((size_t)npy->shape[1] * pc_type_size(npy->type));
-    return present < (uint64_t)npy->shape[0] ? pc_fail_short(context, name, present, (uint64_t)npy->shape[0], "points")
+    return present < (uint64_t)npy->shape[0] ? pc_fail_short(file, present, (uint64_t)npy->shape[0], "points")
                                              : PCGPU_OK;
 }
 
@@ -178,15 +175,13 @@ static bool take_text(pc_span *s, pc_span *text) {
 }
 
 /* ('ring', '<u2'), or the padding ('', '|V6'), which begins `*offset` bytes into the record. */
-static pcgpu_status add_field(pcgpu_context *context, const char *name, pc_span *s, pc_table *table, size_t *offset) {
+static pcgpu_status add_field(const pc_file *file, pc_span *s, pc_table *table, size_t *offset) {
     pc_span field, type;
     int64_t padding;
     if (!take_mark(s, '(') || !take_text(s, &field) || !take_mark(s, ',') || !take_text(s, &type) ||
         !take_mark(s, ')')) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: its records have a field that is not one number; save the numbers alone "
-                       "(array[['x', 'y', 'z']])",
-                       name);
+        return pc_fail_format(
+            file, "its records have a field that is not one number; save the numbers alone (array[['x', 'y', 'z']])");
     }
     take_mark(s, ',');
     if (field.n == 0 && type.n > 2 && memcmp(type.p, "|V", 2) == 0 &&
@@ -197,19 +192,18 @@ static pcgpu_status add_field(pcgpu_context *context, const char *name, pc_span 
     const int found = type_of(type);
     const bool swap = *type.p == '>', first = table->columns == 0;
     if (found < 0 || (!first && swap != table->swap && pc_type_size(found) > 1)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: its field '%s' has the type '%s'%s; save the numbers alone (array[['x', 'y', 'z']])", name,
-                       pc_span_show(field).text, pc_span_show(type).text, found < 0 ? "" : ", and another byte order");
+        return pc_fail_format(
+            file, "its field '%s' has the type '%s'%s; save the numbers alone (array[['x', 'y', 'z']])",
+            pc_span_show(field).text, pc_span_show(type).text, found < 0 ? "" : ", and another byte order");
     }
     table->swap = first ? swap : table->swap;
-    pcgpu_status status = pc_table_add(context, name, table, field.p, field.n, found, *offset);
+    pcgpu_status status = pc_table_add(file, table, field.p, field.n, found, *offset);
     *offset += pc_type_size(found);
     return status;
 }
 
 /* An array of records; `bytes`: the size of the file. */
-static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64_t bytes, const pc_npy *npy,
-                                pc_table *table) {
+static pcgpu_status add_records(const pc_file *file, uint64_t bytes, const pc_npy *npy, pc_table *table) {
     pc_span s = npy->records;
     size_t record = 0;
     int64_t rows = 1;
@@ -219,12 +213,11 @@ static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64
         fits = fits && !__builtin_mul_overflow(rows, npy->shape[i], &rows);
     }
     if (!fits) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: its shape is %s; a cloud is one record per point", name,
-                       npy->shape_text.text);
+        return pc_fail_format(file, "its shape is %s; a cloud is one record per point", npy->shape_text.text);
     }
     take_mark(&s, '[');
     while (!take_mark(&s, ']')) {
-        PC_TRY(add_field(context, name, &s, table, &record));
+        PC_TRY(add_field(file, &s, table, &record));
     }
     for (int k = 0; k < table->columns; k++) {
         table->fields[k].stride = record;
@@ -232,55 +225,49 @@ static pcgpu_status add_records(pcgpu_context *context, const char *name, uint64
     pc_table_split_color(table);
     const uint64_t present = record ? (bytes - npy->start) / record : 0;
     table->rows = rows;
-    return present < (uint64_t)rows ? pc_fail_short(context, name, present, (uint64_t)rows, "points") : PCGPU_OK;
+    return present < (uint64_t)rows ? pc_fail_short(file, present, (uint64_t)rows, "points") : PCGPU_OK;
 }
 
 /* In C order the values of a point are neighbours, in Fortran order those of a column. */
-static pcgpu_status build_table(pcgpu_context *context, const char *name, const pc_npy *npy, pc_table *table) {
+static pcgpu_status build_table(const pc_file *file, const pc_npy *npy, pc_table *table) {
     size_t size = pc_type_size(npy->type);
     size_t rows = (size_t)npy->shape[0];
     size_t columns = (size_t)npy->shape[1];
     *table = (pc_table){.rows = npy->shape[0], .start = npy->start, .swap = npy->swap};
-    return pc_table_add_unnamed(context, name, table, (int)columns, npy->type, npy->fortran ? rows * size : size,
+    return pc_table_add_unnamed(file, table, (int)columns, npy->type, npy->fortran ? rows * size : size,
                                 npy->fortran ? size : columns * size);
 }
 
-static pcgpu_status describe(pcgpu_context *context, const pc_bytes *bytes, uint64_t size, const char *name,
-                             pc_npy *npy, pc_table *table) {
+static pcgpu_status describe(const pc_file *file, const pc_bytes *bytes, uint64_t size, pc_npy *npy, pc_table *table) {
     if (!pc_npy_begins(bytes)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npy file; give --format if it is another",
-                       name);
+        return pc_fail_format(file, "does not begin as a .npy file; give --format if it is another");
     }
-    PC_TRY(pc_npy_parse(context, name, bytes, npy));
+    PC_TRY(pc_npy_parse(file, bytes, npy));
     if (npy->records.n) {
-        return add_records(context, name, size, npy, table);
+        return add_records(file, size, npy, table);
     }
-    PC_TRY(check_cloud(context, name, size, npy));
-    return build_table(context, name, npy, table);
+    PC_TRY(check_cloud(file, size, npy));
+    return build_table(file, npy, table);
 }
 
-pcgpu_status pc_npy_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud) {
+pcgpu_status pc_npy_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_npy npy;
     pc_table table;
-    PC_TRY(describe(context, bytes, bytes->size, name, &npy, &table));
-    table.complete = options->complete;
-    pc_say_encoding(options, "%s %s%s", npy.type_text.text, npy.shape_text.text,
-                    npy.fortran ? " in Fortran order" : "");
-    return pc_table_to_cloud(context, name, &table, bytes, cloud);
+    PC_TRY(describe(file, bytes, bytes->size, &npy, &table));
+    pc_say_encoding(file, "%s %s%s", npy.type_text.text, npy.shape_text.text, npy.fortran ? " in Fortran order" : "");
+    return pc_table_to_cloud(file, &table, bytes, cloud);
 }
 
-static pcgpu_status layout_of_npy(pcgpu_context *context, const pc_bytes *head, uint64_t size, const char *name,
-                                  const pcgpu_read_options *options, pc_table *table, size_t *wanted) {
-    (void)options;
+static pcgpu_status layout_of_npy(const pc_file *file, const pc_bytes *head, uint64_t size, pc_table *table,
+                                  size_t *wanted) {
     pc_npy npy;
     *wanted = 0;
-    PC_TRY(describe(context, head, size, name, &npy, table));
+    PC_TRY(describe(file, head, size, &npy, table));
     if (npy.fortran && npy.dimensions > 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%s: is in Fortran order, which is not read in pieces; save it in C order "
-                       "(numpy.ascontiguousarray), or give more memory",
-                       name);
+        return pc_fail_file(
+            file, PCGPU_ERROR_ARGUMENT,
+            "is in Fortran order, which is not read in pieces; save it in C order (numpy.ascontiguousarray), or give "
+            "more memory");
     }
     return PCGPU_OK;
 }
@@ -304,7 +291,7 @@ size_t pc_npy_header(char out[PC_NPY_HEADER_SIZE], int type, int dimensions, con
     return size;
 }
 
-pcgpu_status pc_array_size(pcgpu_context *context, const char *name, const pcgpu_array *array, size_t *size) {
+pcgpu_status pc_array_size(const pc_file *file, const pcgpu_array *array, size_t *size) {
     bool good = array->dimensions >= 1 && array->dimensions <= 4 && (unsigned)array->type <= PCGPU_INT64;
     uint64_t total = good ? pc_type_size(array->type) : 0;
     bool empty = false;
@@ -318,28 +305,26 @@ pcgpu_status pc_array_size(pcgpu_context *context, const char *name, const pcgpu
     *size = empty ? 0 : (size_t)total;
     return good && (array->data || *size == 0)
                ? PCGPU_OK
-               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "%s: an array to be written has no data, an unknown type or a shape "
-                         "that is not possible; give 1 to 4 dimensions",
-                         name);
+               : pc_fail_file(
+                     file, PCGPU_ERROR_ARGUMENT,
+                     "an array to be written has no data, an unknown type or a shape that is not possible; give 1 to "
+                     "4 dimensions");
 }
 
-static pcgpu_status write_array(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
-                                int count) {
+static pcgpu_status write_array(const pc_file *file, const pcgpu_array *arrays, int count) {
     char header[PC_NPY_HEADER_SIZE];
     size_t size;
     if (count != 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%s: .npy holds one array and %d are given; write .npz", name,
-                       count);
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT, ".npy holds one array and %d are given; write .npz", count);
     }
-    PC_TRY(pc_array_size(context, name, arrays, &size));
+    PC_TRY(pc_array_size(file, arrays, &size));
     size_t length = pc_npy_header(header, arrays->type, arrays->dimensions, arrays->shape);
-    PC_TRY(pc_write_bytes(context, stream, name, header, length));
-    return pc_write_bytes(context, stream, name, arrays->data, size);
+    PC_TRY(pc_write_bytes(file, header, length));
+    return pc_write_bytes(file, arrays->data, size);
 }
 
 /* float32; with an offset float64 in all columns, since an array has one type. */
-static pcgpu_status write_npy(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+static pcgpu_status write_npy(const pc_file *file, const pcgpu_cloud *cloud) {
     char header[PC_NPY_HEADER_SIZE];
     int64_t shape[2] = {cloud->rows, cloud->columns};
     uint8_t types[PCGPU_MAX_COLUMNS];
@@ -350,10 +335,9 @@ static pcgpu_status write_npy(pcgpu_context *context, FILE *stream, const char *
         shape[1] -= types[k] == PCGPU_REMAINDER;
     }
     size_t length = pc_npy_header(header, wide ? PCGPU_FLOAT64 : PCGPU_FLOAT32, 2, shape);
-    PC_TRY(pc_write_bytes(context, stream, name, header, length));
+    PC_TRY(pc_write_bytes(file, header, length));
     if (!wide) {
-        return pc_write_bytes(context, stream, name, cloud->data,
-                              (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
+        return pc_write_bytes(file, cloud->data, (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
     }
     for (int64_t i = 0; i < cloud->rows; i++) {
         double record[PCGPU_MAX_COLUMNS];
@@ -362,7 +346,7 @@ static pcgpu_status write_npy(pcgpu_context *context, FILE *stream, const char *
             record[columns] = pc_output_value(cloud, i, k);
             columns += types[k] != PCGPU_REMAINDER;
         }
-        PC_TRY(pc_write_bytes(context, stream, name, record, (size_t)columns * sizeof(double)));
+        PC_TRY(pc_write_bytes(file, record, (size_t)columns * sizeof(double)));
     }
     return PCGPU_OK;
 }

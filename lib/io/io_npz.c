@@ -21,16 +21,14 @@ typedef struct member {
 } member;
 
 typedef struct archive {
-    pcgpu_context *context;
-    FILE *stream;
-    const char *name;
+    const pc_file *file;
     uint64_t position;
     pcgpu_status status; /* of the first failed write */
 } archive;
 
 static void put(archive *a, const void *data, size_t size) {
     if (a->status == PCGPU_OK) {
-        a->status = pc_write_bytes(a->context, a->stream, a->name, data, size);
+        a->status = pc_write_bytes(a->file, data, size);
         a->position += size;
     }
 }
@@ -130,14 +128,16 @@ static bool is_worth(int level, const unsigned char *data, size_t size, bool *wo
 static packing *pack(archive *a, const char *header, size_t header_size, const void *data, size_t size,
                      size_t *packed) {
     const size_t parts = size ? (size + PART - 1) / PART : 1, most = PART + PART / 1000 + PC_NPY_HEADER_SIZE + 256;
-    const int given = a->context ? a->context->settings.compression : 0, level = given == 0 ? 1 : given > 0 ? given : 0;
+    const int given = a->file->context ? a->file->context->settings.compression : 0, level = given == 0  ? 1
+                                                                                             : given > 0 ? given
+                                                                                                         : 0;
     bool worth = false, good = is_worth(level, data, size, &worth);
     packing *p = good ? malloc(sizeof *p + 2 * parts * sizeof p->packed[0]) : NULL;
     unsigned char *out = p && worth ? malloc(parts * most) : NULL;
     *packed = 0;
     if (!p || (worth && !out)) {
         free(p);
-        a->status = pc_fail_memory(a->context, parts * most, a->name);
+        a->status = pc_fail_file_memory(a->file, parts * most);
         return NULL;
     }
     *p = (packing){.header = header,
@@ -149,13 +149,13 @@ static packing *pack(archive *a, const char *header, size_t header_size, const v
                    .store = !worth,
                    .most = most,
                    .out = out};
-    pc_run_parts(a->context, p->parts, deflate_part, p);
+    pc_run_parts(a->file->context, p->parts, deflate_part, p);
     for (int i = 0; i < p->parts && worth; i++) {
         good = good && p->packed[i] > 0;
         *packed += p->packed[i];
     }
     if (!good) {
-        a->status = pc_fail_memory(a->context, parts * most, a->name);
+        a->status = pc_fail_file_memory(a->file, parts * most);
     }
     *packed = *packed < size / 2 + 1024 ? *packed : 0;
     return p;
@@ -282,23 +282,21 @@ static void put_member(archive *a, const pcgpu_array *array, size_t size, member
     free(p);
 }
 
-static pcgpu_status write_npz(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_array *arrays,
-                              int count) {
-    archive a = {.context = context, .stream = stream, .name = name, .status = PCGPU_OK};
+static pcgpu_status write_npz(const pc_file *file, const pcgpu_array *arrays, int count) {
+    archive a = {.file = file, .status = PCGPU_OK};
     member *members = calloc(count > 0 ? (size_t)count : 1, sizeof *members);
     if (!members) {
-        return pc_fail_memory(context, (uint64_t)count * sizeof *members, name);
+        return pc_fail_file_memory(file, (uint64_t)count * sizeof *members);
     }
     for (int i = 0; i < count && a.status == PCGPU_OK; i++) {
         size_t size;
         if (!arrays[i].name || !arrays[i].name[0] || strlen(arrays[i].name) > MAX_NAME - 8) {
-            a.status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                               "%s: array %d has no name, or one over %d bytes; every member of "
-                               "an .npz has a name",
-                               name, i, MAX_NAME - 8);
+            a.status = pc_fail_file(file, PCGPU_ERROR_ARGUMENT,
+                                    "array %d has no name, or one over %d bytes; every member of an .npz has a name", i,
+                                    MAX_NAME - 8);
             break;
         }
-        a.status = pc_array_size(context, name, &arrays[i], &size);
+        a.status = pc_array_size(file, &arrays[i], &size);
         if (a.status == PCGPU_OK) {
             put_member(&a, &arrays[i], size, &members[i]);
         }

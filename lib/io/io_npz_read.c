@@ -16,8 +16,7 @@ typedef struct entry {
 } entry;
 
 typedef struct archive {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     const unsigned char *data;
     size_t size;
     size_t at, left; /* of the directory: the next entry, entries to come */
@@ -31,8 +30,7 @@ static uint64_t number(const unsigned char *p, size_t size) {
 }
 
 static pcgpu_status fail_damaged(const archive *a, const char *what) {
-    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: %s; it is damaged or cut short, so copy it again", a->name,
-                   what);
+    return pc_fail_format(a->file, "%s; it is damaged or cut short, so copy it again", what);
 }
 
 /* Whether `size` bytes at `at` are there. */
@@ -141,20 +139,18 @@ static pcgpu_status extract(const archive *a, const entry *e, bool trial, pc_byt
     *out = (pc_bytes){NULL, 0};
     PC_TRY(find_data(a, e, &data));
     if ((e->flags & 1) || (e->method != 0 && e->method != Z_DEFLATED)) {
-        return pc_fail(a->context, PCGPU_ERROR_FORMAT,
-                       "%s: member '%s' is encrypted or packed by method %d; save it with "
-                       "numpy.savez_compressed",
-                       a->name, pc_span_show(e->name).text, e->method);
+        return pc_fail_format(a->file,
+                              "member '%s' is encrypted or packed by method %d; save it with numpy.savez_compressed",
+                              pc_span_show(e->name).text, e->method);
     }
     if (e->method == Z_DEFLATED && !trial) {
-        return e->size > SIZE_MAX / 2
-                   ? pc_fail_memory(a->context, e->size, a->name)
-                   : pc_inflate(a->context, a->name, data, (size_t)e->packed, false, (size_t)e->size, out);
+        return e->size > SIZE_MAX / 2 ? pc_fail_file_memory(a->file, e->size)
+                                      : pc_inflate(a->file, data, (size_t)e->packed, false, (size_t)e->size, out);
     }
     const size_t size = (size_t)(trial && e->packed > TRIAL ? TRIAL : e->packed);
     out->data = malloc((trial && size < TRIAL ? TRIAL : size) + 1);
     if (!out->data) {
-        return pc_fail_memory(a->context, size, a->name);
+        return pc_fail_file_memory(a->file, size);
     }
     if (e->method == Z_DEFLATED) {
         z_stream z = {.next_in = (z_const Bytef *)(uintptr_t)data,
@@ -195,8 +191,8 @@ static pcgpu_status look_at(const archive *a, const entry *e, survey *s) {
     pc_bytes head;
     pc_npy npy = {0};
     PC_TRY(extract(a, e, true, &head));
-    const bool array = pc_npy_begins(&head) && pc_npy_parse(a->context, a->name, &head, &npy) == PCGPU_OK;
-    pc_clear_error(a->context); /* records and texts are no clouds, which is no error */
+    const bool array = pc_npy_begins(&head) && pc_npy_parse(a->file, &head, &npy) == PCGPU_OK;
+    pc_clear_error(a->file->context); /* records and texts are no clouds, which is no error */
     const size_t used = strlen(s->list);
     snprintf(s->list + used, sizeof s->list - used, "%s%s %s%s%s", used ? ", " : "", pc_span_show(array_name(e)).text,
              array ? npy.shape_text.text : "of records", array ? " " : "", array ? npy.type_text.text : "");
@@ -231,23 +227,20 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
     }
     const char *remedy = s.arrays == 0 ? "save it with numpy.savez" : "give --format npz:NAME, of points x columns";
     if (wanted && s.arrays > 0) {
-        return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: has no array '%s', only: %s; give one of them", a->name,
-                       pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.list);
+        return pc_fail_format(a->file, "has no array '%s', only: %s; give one of them",
+                              pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.list);
     }
-    return pc_fail(a->context, PCGPU_ERROR_FORMAT, "%s: holds %s; %s", a->name, s.arrays ? s.list : "no arrays",
-                   remedy);
+    return pc_fail_format(a->file, "holds %s; %s", s.arrays ? s.list : "no arrays", remedy);
 }
 
-pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud) {
-    archive a = {.context = context, .name = name, .data = bytes->data, .size = bytes->size};
+pcgpu_status pc_npz_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
+    archive a = {.file = file, .data = bytes->data, .size = bytes->size};
     entry e;
     pc_bytes npy = {NULL, 0};
     if (!has_mark(&a, 0, 4, "PK\3\4") && !has_mark(&a, 0, 4, "PK\5\6")) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .npz file; give --format if it is another",
-                       name);
+        return pc_fail_format(file, "does not begin as a .npz file; give --format if it is another");
     }
-    const char *colon = options->format ? strchr(options->format, ':') : NULL;
+    const char *colon = file->options->format ? strchr(file->options->format, ':') : NULL;
     PC_TRY(choose(&a, colon ? colon + 1 : NULL, &e));
     PC_TRY(extract(&a, &e, false, &npy));
     pcgpu_status status;
@@ -255,22 +248,23 @@ pcgpu_status pc_npz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
         status = fail_damaged(&a, "a member of the archive has another size or checksum than the directory says");
     } else {
         char shown[600];
-        snprintf(shown, sizeof shown, "%.500s: array '%s'", name, pc_span_show(array_name(&e)).text);
-        pc_log(context, PCGPU_LOG_INFO, "%s is read", shown);
-        status = pc_npy_read(context, &npy, shown, options, cloud);
-        if (options->file) {
-            char inner[sizeof options->file->encoding];
-            memcpy(inner, options->file->encoding, sizeof inner);
-            pc_say_encoding(options, "array '%s' %.40s", pc_span_show(array_name(&e)).text, inner);
+        snprintf(shown, sizeof shown, "%.500s: array '%s'", file->name, pc_span_show(array_name(&e)).text);
+        pc_log(file->context, PCGPU_LOG_INFO, "%s is read", shown);
+        pc_file member = *file;
+        member.name = shown;
+        status = pc_npy_read(&member, &npy, cloud);
+        if (file->options->file) {
+            char inner[sizeof file->options->file->encoding];
+            memcpy(inner, file->options->file->encoding, sizeof inner);
+            pc_say_encoding(file, "array '%s' %.40s", pc_span_show(array_name(&e)).text, inner);
         }
     }
     pc_bytes_free(&npy);
     return status;
 }
 
-pcgpu_status pc_npz_array(pcgpu_context *context, const pc_bytes *bytes, const char *name, const char *wanted,
-                          pc_bytes *npy) {
-    archive a = {.context = context, .name = name, .data = bytes->data, .size = bytes->size};
+pcgpu_status pc_npz_array(const pc_file *file, const pc_bytes *bytes, const char *wanted, pc_bytes *npy) {
+    archive a = {.file = file, .data = bytes->data, .size = bytes->size};
     entry e;
     *npy = (pc_bytes){NULL, 0};
     pcgpu_status status = open_archive(&a);

@@ -113,22 +113,20 @@ static unsigned char *store_row(unsigned char *out, const pcgpu_cloud *cloud, in
     return out;
 }
 
-pcgpu_status pc_output_rows(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
-                            const uint8_t types[PCGPU_MAX_COLUMNS]) {
+pcgpu_status pc_output_rows(const pc_file *file, const pcgpu_cloud *cloud, const uint8_t types[PCGPU_MAX_COLUMNS]) {
     bool same = true;
     for (int k = 0; k < cloud->columns; k++) {
         same = same && types[k] == PCGPU_FLOAT32;
     }
     if (same) {
-        return pc_write_bytes(context, stream, name, cloud->data,
-                              (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
+        return pc_write_bytes(file, cloud->data, (size_t)cloud->rows * (size_t)cloud->columns * sizeof(float));
     }
     unsigned char block[1 << 13];
     unsigned char *end = block;
     for (int64_t i = 0; i < cloud->rows; i++) {
         end = store_row(end, cloud, i, types);
         if (block + sizeof block - end < PCGPU_MAX_COLUMNS * 8 || i + 1 == cloud->rows) {
-            PC_TRY(pc_write_bytes(context, stream, name, block, (size_t)(end - block)));
+            PC_TRY(pc_write_bytes(file, block, (size_t)(end - block)));
             end = block;
         }
     }
@@ -146,9 +144,9 @@ static char *print_value(char *out, int type, const pcgpu_cloud *cloud, int64_t 
                                           : snprintf(out, PC_NUMBER_SIZE, "%.0f", v));
 }
 
-pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
-                            const uint8_t types[PCGPU_MAX_COLUMNS], char separator) {
-    for (int64_t i = 0; i < cloud->rows && !ferror(stream); i++) {
+pcgpu_status pc_output_text(const pc_file *file, const pcgpu_cloud *cloud, const uint8_t types[PCGPU_MAX_COLUMNS],
+                            char separator) {
+    for (int64_t i = 0; i < cloud->rows && !ferror(file->stream); i++) {
         char line[PCGPU_MAX_COLUMNS * (PC_NUMBER_SIZE + 1)];
         char *end = line;
         for (int k = 0; k < cloud->columns; k++) {
@@ -158,7 +156,7 @@ pcgpu_status pc_output_text(pcgpu_context *context, FILE *stream, const char *na
             }
         }
         end[-1] = '\n';
-        fwrite(line, 1, (size_t)(end - line), stream);
+        fwrite(line, 1, (size_t)(end - line), file->stream);
     }
-    return pc_write_check(context, stream, name);
+    return pc_write_check(file);
 }

@@ -17,20 +17,18 @@ typedef struct pcd_field {
 typedef enum pcd_data { PCD_ASCII, PCD_BINARY, PCD_COMPRESSED } pcd_data;
 
 typedef struct pcd_input {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     pc_text text;
     pcd_field fields[MAX_FIELDS];
     int field_count;
     int64_t width, height, points; /* -1: not given */
     pcd_data data;
-    unsigned complete; /* of pcgpu_read_options */
     double viewpoint[7];
 } pcd_input;
 
 static pcgpu_status fail_header(const pcd_input *in, pc_span what, const char *expected) {
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: '%s' where %s is expected; correct the header",
-                   in->name, (long long)in->text.line, pc_span_show(what).text, expected);
+    return pc_fail_line(in->file, &in->text, "'%s' where %s is expected; correct the header", pc_span_show(what).text,
+                        expected);
 }
 
 static bool is_padding(const pcd_field *field) {
@@ -147,9 +145,8 @@ static pcgpu_status finish_header(pcd_input *in) {
         f->type = types[f->kind == 'F' ? 0 : f->kind == 'I' ? 1 : 2][f->size] - 1;
         if (f->type < 0 && !is_padding(f)) {
             pc_shown shown = pc_span_show(f->name);
-            return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                           "%s: field '%s' has TYPE %c and SIZE %d, which is no type; correct the header", in->name,
-                           shown.text, f->kind, f->size);
+            return pc_fail_format(in->file, "field '%s' has TYPE %c and SIZE %d, which is no type; correct the header",
+                                  shown.text, f->kind, f->size);
         }
     }
     if (in->points < 0 && in->width >= 0) {
@@ -162,8 +159,7 @@ static pcgpu_status finish_header(pcd_input *in) {
     }
     return in->points >= 0
                ? PCGPU_OK
-               : pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                         "%s: the header does not say how many points there are; add a line POINTS", in->name);
+               : pc_fail_format(in->file, "the header does not say how many points there are; add a line POINTS");
 }
 
 static pcgpu_status read_header(pcd_input *in) {
@@ -176,9 +172,8 @@ static pcgpu_status read_header(pcd_input *in) {
             return finish_header(in);
         }
     }
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: the header has no line DATA; it is cut short or not a .pcd, so copy it again or give --format",
-                   in->name);
+    return pc_fail_format(
+        in->file, "the header has no line DATA; it is cut short or not a .pcd, so copy it again or give --format");
 }
 
 /* ---- data ----------------------------------------------------------------------------------------------------- */
@@ -208,8 +203,7 @@ static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
             const int most = f->count == 1 ? 31 : 24, n = f->name.n < (size_t)most ? (int)f->name.n : most;
             int length = snprintf(label, sizeof label, "%.*s", n, f->name.p);
             length += f->count == 1 ? 0 : snprintf(label + n, sizeof label - (size_t)n, "_%d", (int)j);
-            PC_TRY(pc_table_add(in->context, in->name, table, label, (size_t)length, f->type,
-                                offset + (size_t)j * (size_t)f->size));
+            PC_TRY(pc_table_add(in->file, table, label, (size_t)length, f->type, offset + (size_t)j * (size_t)f->size));
             table->fields[table->columns - 1].stride = in->data == PCD_COMPRESSED ? bytes : record;
         }
         if (in->data == PCD_COMPRESSED && !padding) {
@@ -231,18 +225,17 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
         left = 0;
     }
     if (left < sizes[0] || (sizes[0] == 0 && in->points > 0)) {
-        return pc_fail(
-            in->context, PCGPU_ERROR_FORMAT,
-            "%s: file ends after %zu of %lu bytes of compressed data; it is cut short, so copy or export it again",
-            in->name, left, (unsigned long)sizes[0]);
+        return pc_fail_format(
+            in->file,
+            "file ends after %zu of %lu bytes of compressed data; it is cut short, so copy or export it again", left,
+            (unsigned long)sizes[0]);
     }
     size_t record = point_size(in);
     if (sizes[1] % record || sizes[1] / record != (uint64_t)in->points) {
-        return pc_fail(
-            in->context, PCGPU_ERROR_FORMAT,
-            "%s: %lu bytes of compressed data cannot be %lld points of %zu bytes; correct the header or export it "
-            "again",
-            in->name, (unsigned long)sizes[1], (long long)in->points, record);
+        return pc_fail_format(
+            in->file,
+            "%lu bytes of compressed data cannot be %lld points of %zu bytes; correct the header or export it again",
+            (unsigned long)sizes[1], (long long)in->points, record);
     }
     /* No three bytes of LZF expand to more than 264, so a larger claim is refused before it is believed. */
     bool good = sizes[1] / 88 <= sizes[0];
@@ -250,14 +243,12 @@ static pcgpu_status expand(pcd_input *in, pc_bytes *packed) {
         packed->size = sizes[1];
         packed->data = malloc(packed->size + 1);
         if (!packed->data) {
-            return pc_fail_memory(in->context, packed->size, in->name);
+            return pc_fail_file_memory(in->file, packed->size);
         }
         const unsigned char *data = (const unsigned char *)in->text.p + sizeof sizes;
         good = pc_lzf_expand(data, sizes[0], packed->data, packed->size);
     }
-    return good ? PCGPU_OK
-                : pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                          "%s: the compressed data is damaged; copy or export it again", in->name);
+    return good ? PCGPU_OK : pc_fail_format(in->file, "the compressed data is damaged; copy or export it again");
 }
 
 /* Reports the last line, which has an invalid value, or too few values where `value` is empty. */
@@ -265,13 +256,10 @@ static pcgpu_status fail_point(const pcd_input *in, pc_span value, const pcd_fie
     pc_shown v = pc_span_show(value);
     pc_shown f = pc_span_show(field->name);
     if (value.n == 0) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: line %lld: ends before field '%s'; every point is one line", in->name,
-                       (long long)in->text.line, f.text);
+        return pc_fail_line(in->file, &in->text, "ends before field '%s'; every point is one line", f.text);
     }
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: line %lld: '%s' is not a value that the field can have: '%s'; correct the line", in->name,
-                   (long long)in->text.line, v.text, f.text);
+    return pc_fail_line(in->file, &in->text, "'%s' is not a value that the field can have: '%s'; correct the line",
+                        v.text, f.text);
 }
 
 static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out) {
@@ -288,9 +276,8 @@ static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out)
     }
     if (pc_text_token(&line, &token)) {
         pc_shown value = pc_span_show(token);
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: line %lld: '%s' follows the last field; correct the line or the header", in->name,
-                       (long long)in->text.line, value.text);
+        return pc_fail_line(in->file, &in->text, "'%s' follows the last field; correct the line or the header",
+                            value.text);
     }
     return PCGPU_OK;
 }
@@ -304,12 +291,12 @@ static pcgpu_status read_ascii(pcd_input *in, int values, pc_bytes *packed) {
     packed->size = (size_t)rows * record;
     packed->data = malloc(packed->size + 1);
     if (!packed->data) {
-        return pc_fail_memory(in->context, packed->size, in->name);
+        return pc_fail_file_memory(in->file, packed->size);
     }
     for (uint64_t i = 0; i < (uint64_t)in->points; i++) {
         pc_span line;
         if (i == rows || !pc_text_filled_line(&in->text, &line)) {
-            return pc_fail_short(in->context, in->name, i, (uint64_t)in->points, "points");
+            return pc_fail_short(in->file, i, (uint64_t)in->points, "points");
         }
         PC_TRY(ascii_point(in, line, packed->data + i * record));
     }
@@ -320,25 +307,25 @@ __attribute__((noinline)) /* no frame is large */
 static pcgpu_status
 read_points(pcd_input *in, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_bytes packed = {NULL, 0};
-    pc_table table = {.complete = in->complete};
+    pc_table table = {.rows = 0};
     /* The columns first: they include x y z, so that the size of a point is not 0. */
     PC_TRY(build_table(in, &table));
     if (table.columns < 3) {
-        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+        return pc_table_to_cloud(in->file, &table, bytes, cloud);
     }
     const int values = table.columns;
     pc_table_split_color(&table);
     if (in->data == PCD_BINARY) {
         uint64_t present = (uint64_t)(in->text.end - in->text.p) / point_size(in);
         if (present < (uint64_t)in->points) {
-            return pc_fail_short(in->context, in->name, present, (uint64_t)in->points, "points");
+            return pc_fail_short(in->file, present, (uint64_t)in->points, "points");
         }
         table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
-        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+        return pc_table_to_cloud(in->file, &table, bytes, cloud);
     }
     pcgpu_status status = in->data == PCD_ASCII ? read_ascii(in, values, &packed) : expand(in, &packed);
     if (status == PCGPU_OK) {
-        status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
+        status = pc_table_to_cloud(in->file, &table, &packed, cloud);
     }
     pc_bytes_free(&packed);
     return status;
@@ -352,25 +339,23 @@ static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud
         cloud->header = pc_header_create();
         if (!cloud->header) {
             pcgpu_cloud_free(cloud);
-            return pc_fail_memory(in->context, sizeof *cloud->header, in->name);
+            return pc_fail_file_memory(in->file, sizeof *cloud->header);
         }
         memcpy(cloud->header->viewpoint, in->viewpoint, sizeof in->viewpoint);
     }
     return PCGPU_OK;
 }
 
-static pcgpu_status read_pcd(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+static pcgpu_status read_pcd(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     static const char *const encodings[] = {"ascii", "binary", "binary_compressed"}; /* by pcd_data */
-    pcd_input in = {.context = context, .name = name, .width = -1, .height = -1, .points = -1};
-    in.complete = options->complete;
+    pcd_input in = {.file = file, .width = -1, .height = -1, .points = -1};
     in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
     pcgpu_status status = read_header(&in);
-    pc_say_encoding(options, "%s", encodings[in.data]);
+    pc_say_encoding(file, "%s", encodings[in.data]);
     const bool organized = in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0;
-    if (options->file && organized) {
-        options->file->width = in.width;
-        options->file->height = in.height;
+    if (file->options->file && organized) {
+        file->options->file->width = in.width;
+        file->options->file->height = in.height;
     }
     status = status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
     return status == PCGPU_OK ? keep_header(&in, organized, cloud) : status;

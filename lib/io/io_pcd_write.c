@@ -44,7 +44,8 @@ static int describe(const pcgpu_cloud *cloud, uint8_t *types, pcd_field *fields)
     return count;
 }
 
-pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
+pcgpu_status pc_pcd_write(const pc_file *file, const pcgpu_cloud *cloud) {
+    FILE *stream = file->stream;
     uint8_t types[PCGPU_MAX_COLUMNS];
     pcd_field fields[PCGPU_MAX_COLUMNS];
     pc_output_types(cloud, types);
@@ -76,6 +77,6 @@ pcgpu_status pc_pcd_write(pcgpu_context *context, FILE *stream, const char *name
         fprintf(stream, " %s", text);
     }
     fprintf(stream, "\nPOINTS %lld\nDATA binary\n", (long long)cloud->rows);
-    PC_TRY(pc_write_check(context, stream, name));
-    return pc_output_rows(context, stream, name, cloud, types);
+    PC_TRY(pc_write_check(file));
+    return pc_output_rows(file, cloud, types);
 }

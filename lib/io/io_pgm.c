@@ -4,15 +4,13 @@
 #include <string.h>
 
 typedef struct pgm_input {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     const unsigned char *p, *end;
     uint64_t width, height, largest;
 } pgm_input;
 
 static pcgpu_status fail_header(const pgm_input *in, const char *what) {
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: %s; a depth image is 16-bit greyscale: .png, or .pgm that begins with P5", in->name, what);
+    return pc_fail_format(in->file, "%s; a depth image is 16-bit greyscale: .png, or .pgm that begins with P5", what);
 }
 
 static bool is_blank(unsigned char c) {
@@ -62,32 +60,30 @@ static pcgpu_status read_header(pgm_input *in) {
 static pcgpu_status read_pixels(const pgm_input *in, pcgpu_depth *depth) {
     size_t present = (size_t)(in->end - in->p), pixels = (size_t)(in->width * in->height);
     if (present / 2 < pixels) {
-        return pc_fail_short(in->context, in->name, present / 2, pixels, "pixels");
+        return pc_fail_short(in->file, present / 2, pixels, "pixels");
     }
     if (present > 2 * pixels) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: %zu bytes follow its %llu x %llu pixels; give one image a file", in->name,
-                       present - 2 * pixels, (unsigned long long)in->width, (unsigned long long)in->height);
+        return pc_fail_format(in->file, "%zu bytes follow its %llu x %llu pixels; give one image a file",
+                              present - 2 * pixels, (unsigned long long)in->width, (unsigned long long)in->height);
     }
-    PC_TRY(pc_depth_create(in->context, in->name, in->width, in->height, depth));
+    PC_TRY(pc_depth_create(in->file, in->width, in->height, depth));
     for (size_t i = 0; i < pixels; i++) {
         unsigned value = (unsigned)in->p[2 * i] << 8 | in->p[2 * i + 1];
         depth->data[i] = (uint16_t)value;
         if (value > in->largest) {
-            return pc_fail(
-                in->context, PCGPU_ERROR_FORMAT,
-                "%s: row %zu, column %zu: %u is above %llu, which the header says is the largest value; export "
-                "it again",
-                in->name, i / (size_t)in->width, i % (size_t)in->width, value, (unsigned long long)in->largest);
+            return pc_fail_format(
+                in->file,
+                "row %zu, column %zu: %u is above %llu, which the header says is the largest value; export it again",
+                i / (size_t)in->width, i % (size_t)in->width, value, (unsigned long long)in->largest);
         }
     }
     return PCGPU_OK;
 }
 
-static pcgpu_status read_pgm(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
-    pgm_input in = {.context = context, .name = name, .p = bytes->data, .end = bytes->data + bytes->size};
+static pcgpu_status read_pgm(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth) {
+    pgm_input in = {.file = file, .p = bytes->data, .end = bytes->data + bytes->size};
     PC_TRY(read_header(&in));
-    PC_TRY(pc_depth_check(context, name, in.width, in.height, SIZE_MAX, 1));
+    PC_TRY(pc_depth_check(file, in.width, in.height, SIZE_MAX, 1));
     pcgpu_status status = read_pixels(&in, depth);
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);

@@ -25,9 +25,9 @@ typedef struct found_in_part {
 } found_in_part;
 
 struct pcgpu_pieces {
-    pcgpu_context *context;
+    pc_file file;
+    pcgpu_read_options options; /* of the file */
     const pc_format *format;
-    FILE *stream;
     char *name;
     pc_table table;       /* of the whole file */
     int64_t at, most;     /* the next row, and the rows of a piece */
@@ -38,38 +38,23 @@ struct pcgpu_pieces {
     found_in_part *found; /* PARTS */
     bool reported;        /* a whole pass has counted what was rounded */
     bool finds_offset;    /* the pass that does */
-    int fields;           /* of the options, also the next */
-    bool force;
-    int64_t rows; /* of this piece */
+    int64_t rows;         /* of this piece */
     int parts;
     atomic_int failed; /* 0, an errno, or SHORT */
 };
 enum { SHORT = -1 };
 
-static const pc_format *format_of(const pcgpu_format_info *info) {
-    const pc_format *const *format = pc_formats;
-    while (*format && &(*format)->info != info) {
-        format++;
-    }
-    return *format;
-}
-
 bool pcgpu_format_has_pieces(const pcgpu_format_info *info) {
-    const pc_format *format = format_of(info);
+    const pc_format *format = pc_format_of(info);
     return format && format->layout;
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-static pcgpu_status fail_read(const pcgpu_pieces *p) {
-    return pc_fail(p->context, PCGPU_ERROR_IO, "%s: cannot be read: %s; check the file and its disk", p->name,
-                   errno ? strerror(errno) : "input error");
-}
-
 /* Reads bytes at a place of the file. */
 static bool read_at(pcgpu_pieces *p, unsigned char *bytes, size_t count, uint64_t at) {
     while (count > 0) {
-        const ssize_t got = pread(fileno(p->stream), bytes, count, (off_t)at);
+        const ssize_t got = pread(fileno(p->file.stream), bytes, count, (off_t)at);
         if (got <= 0) {
             atomic_store(&p->failed, got == 0 ? SHORT : errno);
             return got < 0 && errno == EINTR && read_at(p, bytes, count, at);
@@ -107,20 +92,20 @@ static pcgpu_status take_records(pcgpu_pieces *p) {
     p->rows = left < p->most ? left : p->most;
     atomic_store(&p->failed, 0);
     p->parts = p->rows >= PARTS * PART_ROWS ? PARTS : 1 + (int)(p->rows / PART_ROWS);
-    pc_run_parts(p->context, p->parts, take_part, p);
+    pc_run_parts(p->file.context, p->parts, take_part, p);
     errno = atomic_load(&p->failed);
     if (errno == SHORT) {
         struct stat st;
-        const uint64_t size = fstat(fileno(p->stream), &st) == 0 ? (uint64_t)st.st_size : 0;
-        return pc_fail_short(p->context, p->name, size > p->table.start ? (size - p->table.start) / p->stride : 0,
+        const uint64_t size = fstat(fileno(p->file.stream), &st) == 0 ? (uint64_t)st.st_size : 0;
+        return pc_fail_short(&p->file, size > p->table.start ? (size - p->table.start) / p->stride : 0,
                              (uint64_t)p->table.rows, "points");
     }
     if (errno) {
-        return fail_read(p);
+        return pc_fail_read(&p->file);
     }
     p->at = p->rows ? p->at + p->rows : 0;
     /* the next piece is read while this one is in use */
-    posix_fadvise(fileno(p->stream), (off_t)(p->table.start + (uint64_t)p->at * p->stride),
+    posix_fadvise(fileno(p->file.stream), (off_t)(p->table.start + (uint64_t)p->at * p->stride),
                   (off_t)((size_t)p->most * p->stride), POSIX_FADV_WILLNEED);
     return PCGPU_OK;
 }
@@ -148,7 +133,7 @@ static pcgpu_status find_offset(pcgpu_pieces *p) {
             pc_axis_join(&p->found[part].axes[k], &all[k]);
         }
     }
-    pc_table_settle(&p->table, all, p->offset);
+    pc_table_settle(&p->file, &p->table, all, p->offset);
     return status;
 }
 
@@ -162,7 +147,7 @@ static void report_rounded(pcgpu_pieces *p) {
             all[k].largest = one->largest > all[k].largest ? one->largest : all[k].largest;
         }
     }
-    pc_table_warn(p->context, p->name, &p->table, p->table.rows, all);
+    pc_table_warn(&p->file, &p->table, p->table.rows, all);
 }
 
 pcgpu_status pcgpu_pieces_next(pcgpu_pieces *p, pcgpu_cloud *cloud) {
@@ -174,8 +159,7 @@ pcgpu_status pcgpu_pieces_next(pcgpu_pieces *p, pcgpu_cloud *cloud) {
     cloud->rows = p->rows;
     cloud->data = p->values ? p->values : (float *)(void *)p->bytes;
     if (first && !p->reported && strcmp(p->format->info.name, "bin") == 0) {
-        const pcgpu_read_options options = {.fields = p->fields, .force = p->force};
-        status = pc_bin_check(p->context, p->name, cloud, &options);
+        status = pc_bin_check(&p->file, cloud);
     }
     if (p->rows == 0 && !p->reported) {
         report_rounded(p);
@@ -193,60 +177,57 @@ void pcgpu_pieces_describe(const pcgpu_pieces *p, pcgpu_cloud *cloud) {
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
-static pcgpu_status choose_format(pcgpu_pieces *p, const pc_bytes *head, const pcgpu_read_options *options) {
+static pcgpu_status choose_format(pcgpu_pieces *p, const pc_bytes *head) {
+    const char *format = p->options.format;
     char why[256];
     if (pc_gzip_begins(head->data, head->size)) { /* the format that is given is that of the expanded bytes */
-        return pc_fail(
-            p->context, PCGPU_ERROR_ARGUMENT,
-            "%s: is compressed by gzip, and such a file is not read in pieces; give more memory, or expand it: "
-            "gzip -dc",
-            p->name);
+        return pc_fail_file(
+            &p->file, PCGPU_ERROR_ARGUMENT,
+            "is compressed by gzip, and such a file is not read in pieces; give more memory, or expand it: gzip -dc");
     }
-    const pcgpu_format_info *info = options->format
-                                        ? pcgpu_format_by_name(options->format)
-                                        : pcgpu_format_of_input(p->name, head->data, head->size, why, sizeof why);
+    const pcgpu_format_info *info =
+        format ? pcgpu_format_by_name(format) : pcgpu_format_of_input(p->name, head->data, head->size, why, sizeof why);
     if (!info) {
-        return pc_fail(p->context, options->format ? PCGPU_ERROR_ARGUMENT : PCGPU_ERROR_FORMAT, "%s: %s", p->name,
-                       options->format ? "the format does not exist" : why);
+        return pc_fail_file(&p->file, format ? PCGPU_ERROR_ARGUMENT : PCGPU_ERROR_FORMAT, "%s",
+                            format ? "the format does not exist" : why);
     }
-    p->format = format_of(info);
-    return p->format->layout ? PCGPU_OK
-                             : pc_fail(p->context, PCGPU_ERROR_ARGUMENT,
-                                       "%s: .%s is not read in pieces; give more memory, or convert it to .las, .npy "
-                                       "or .bin where there is more",
-                                       p->name, info->name);
+    p->format = pc_format_of(info);
+    return p->format->layout
+               ? PCGPU_OK
+               : pc_fail_file(
+                     &p->file, PCGPU_ERROR_ARGUMENT,
+                     ".%s is not read in pieces; give more memory, or convert it to .las, .npy or .bin where there is "
+                     "more",
+                     info->name);
 }
 
 /* Reads the first bytes, as many as the format needs, and describes the records. */
-static pcgpu_status describe_records(pcgpu_pieces *p, const pcgpu_read_options *options) {
+static pcgpu_status describe_records(pcgpu_pieces *p) {
     struct stat st;
     size_t wanted = FIRST_BYTES;
     pc_bytes head = {NULL, 0};
     pcgpu_status status = PCGPU_OK;
-    if (fstat(fileno(p->stream), &st) != 0 || !S_ISREG(st.st_mode)) {
-        return pc_fail(p->context, PCGPU_ERROR_ARGUMENT,
-                       "%s: is no regular file, and only such are read in pieces; give a file", p->name);
+    if (fstat(fileno(p->file.stream), &st) != 0 || !S_ISREG(st.st_mode)) {
+        return pc_fail_file(&p->file, PCGPU_ERROR_ARGUMENT,
+                            "is no regular file, and only such are read in pieces; give a file");
     }
     while (wanted && status == PCGPU_OK) {
         pc_bytes_free(&head);
         head.data = malloc(wanted + 1);
         if (!head.data) {
-            return pc_fail_memory(p->context, wanted, p->name);
+            return pc_fail_file_memory(&p->file, wanted);
         }
         errno = 0;
-        rewind(p->stream);
-        head.size = fread(head.data, 1, wanted, p->stream);
+        rewind(p->file.stream);
+        head.size = fread(head.data, 1, wanted, p->file.stream);
         head.data[head.size] = '\0';
-        status = ferror(p->stream) ? fail_read(p) : choose_format(p, &head, options);
+        status = ferror(p->file.stream) ? pc_fail_read(&p->file) : choose_format(p, &head);
         if (status == PCGPU_OK) {
-            status = p->format->layout(p->context, &head, (uint64_t)st.st_size, p->name, options, &p->table, &wanted);
+            status = p->format->layout(&p->file, &head, (uint64_t)st.st_size, &p->table, &wanted);
         }
     }
     pc_bytes_free(&head);
-    p->table.complete = options->complete;
-    p->fields = options->fields;
-    p->force = options->force;
-    return status == PCGPU_OK ? pc_table_order(p->context, p->name, &p->table) : status;
+    return status == PCGPU_OK ? pc_table_order(&p->file, &p->table) : status;
 }
 
 static pcgpu_status allocate(pcgpu_pieces *p, size_t bytes) {
@@ -260,43 +241,37 @@ static pcgpu_status allocate(pcgpu_pieces *p, size_t bytes) {
     p->bytes = malloc(rows * p->stride);
     p->values = plain ? NULL : malloc(rows * row);
     p->found = calloc(PARTS, sizeof *p->found);
-    return p->bytes && p->found && (plain || p->values) ? PCGPU_OK : pc_fail_memory(p->context, rows * each, p->name);
+    return p->bytes && p->found && (plain || p->values) ? PCGPU_OK : pc_fail_file_memory(&p->file, rows * each);
 }
 
 pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
                                size_t bytes, pcgpu_pieces **pieces) {
-    const pcgpu_read_options defaults = {0};
-    options = options ? options : &defaults;
     pcgpu_pieces *p = *pieces = calloc(1, sizeof *p);
+    pcgpu_status status = PCGPU_ERROR_MEMORY;
     if (!p || !(p->name = strdup(path))) {
-        pcgpu_pieces_close(p);
-        *pieces = NULL;
-        return pc_fail_memory(context, sizeof *p, path);
+        pc_fail_memory(context, sizeof *p, path);
+        goto failed;
     }
-    p->context = context;
-    pcgpu_status status = PCGPU_OK;
-    if (!(p->stream = fopen(path, "rb"))) {
-        status = pc_fail(context, PCGPU_ERROR_IO, "%s: cannot be opened: %s; check the name", path, strerror(errno));
+    p->options = options ? *options : (pcgpu_read_options){0};
+    p->file = (pc_file){.context = context, .name = p->name, .options = &p->options};
+    PC_TRY_OR(failed, status, pc_open(&p->file));
+    PC_TRY_OR(failed, status, describe_records(p));
+    PC_TRY_OR(failed, status, allocate(p, bytes));
+    PC_TRY_OR(failed, status, p->values ? find_offset(p) : PCGPU_OK);
+    if (p->options.found) {
+        *p->options.found = &p->format->info;
     }
-    status = status == PCGPU_OK ? describe_records(p, options) : status;
-    status = status == PCGPU_OK ? allocate(p, bytes) : status;
-    if (status == PCGPU_OK && p->values) {
-        status = find_offset(p);
-    }
-    if (status == PCGPU_OK && options->found) {
-        *options->found = &p->format->info;
-    }
-    if (status != PCGPU_OK) {
-        pcgpu_pieces_close(p);
-        *pieces = NULL;
-    }
+    return PCGPU_OK;
+failed:
+    pcgpu_pieces_close(p);
+    *pieces = NULL;
     return status;
 }
 
 void pcgpu_pieces_close(pcgpu_pieces *p) {
     if (p) {
-        if (p->stream) {
-            fclose(p->stream);
+        if (p->file.stream) {
+            fclose(p->file.stream);
         }
         free(p->name);
         pc_header_release(p->table.header);

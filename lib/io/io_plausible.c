@@ -307,17 +307,17 @@ bool pcgpu_cloud_looks_wrong(const pcgpu_cloud *cloud, const char *format, char 
     return values_look_wrong(cloud, why, why_size, &impossible);
 }
 
-pcgpu_status pc_bin_check(pcgpu_context *context, const char *name, const pcgpu_cloud *cloud,
-                          const pcgpu_read_options *options) {
+pcgpu_status pc_bin_check(const pc_file *file, const pcgpu_cloud *cloud) {
+    const pcgpu_read_options *options = file->options;
     char why[256] = "";
     bool impossible = false;
     /* Without --fields the layout has looked at the columns. */
     const bool wrong = values_look_wrong(cloud, why, sizeof why, &impossible) || options->fields;
     if (impossible && !options->fields && !options->force) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: %s; to read it as it is, give --fields or -f", name, why);
+        return pc_fail_format(file, "%s; to read it as it is, give --fields or -f", why);
     }
     if (wrong && pcgpu_cloud_looks_wrong(cloud, options->fields ? "bin" : NULL, why, sizeof why)) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: %s", name, why);
+        pc_warn(file, "%s", why);
     }
     return PCGPU_OK;
 }

@@ -84,8 +84,8 @@ static pcgpu_status fail_line(const pc_ply_input *in, pc_span value, const char 
     pc_shown v = pc_span_show(value);
     pc_shown p = pc_span_show(property);
     const char *quote = value.n ? "'" : "";
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: %s%s%s%s '%s'; correct the line or the header",
-                   in->name, (long long)in->text.line, quote, v.text, value.n ? "' " : "", what, p.text);
+    return pc_fail_line(in->file, &in->text, "%s%s%s%s '%s'; correct the line or the header", quote, v.text,
+                        value.n ? "' " : "", what, p.text);
 }
 
 /* Skips a list in a line; its length is the token before. */
@@ -151,10 +151,8 @@ pcgpu_status pc_ply_skip(pc_ply_input *in, const pc_ply_element *element) {
     }
     if (!good) {
         pc_shown shown = pc_span_show(element->name);
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: file ends within element '%s'; it is cut short, so copy or export "
-                       "it again",
-                       in->name, shown.text);
+        return pc_fail_format(in->file, "file ends within element '%s'; it is cut short, so copy or export it again",
+                              shown.text);
     }
     return PCGPU_OK;
 }
@@ -170,19 +168,19 @@ static pcgpu_status pack_vertices(pc_ply_input *in, const pc_ply_element *vertex
     packed->size = (size_t)rows * scalars;
     packed->data = malloc(packed->size + 1);
     if (!packed->data) {
-        return pc_fail_memory(in->context, packed->size, in->name);
+        return pc_fail_file_memory(in->file, packed->size);
     }
     for (uint64_t i = 0; i < rows; i++) {
         unsigned char *out = packed->data + i * scalars;
         pc_span line;
         if (in->ply.ascii ? !pc_text_filled_line(&in->text, &line) : !binary_row(in, vertex, out)) {
-            return pc_fail_short(in->context, in->name, i, count, "points");
+            return pc_fail_short(in->file, i, count, "points");
         }
         if (in->ply.ascii) {
             PC_TRY(ascii_row(in, vertex, line, out));
         }
     }
-    return rows < count ? pc_fail_short(in->context, in->name, rows, count, "points") : PCGPU_OK;
+    return rows < count ? pc_fail_short(in->file, rows, count, "points") : PCGPU_OK;
 }
 
 static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex, pc_table *table, size_t stride) {
@@ -193,7 +191,7 @@ static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex,
         if (p->list) {
             continue;
         }
-        PC_TRY(pc_table_add(in->context, in->name, table, p->name.p, p->name.n, p->type, offset));
+        PC_TRY(pc_table_add(in->file, table, p->name.p, p->name.n, p->type, offset));
         table->fields[table->columns - 1].stride = stride;
         offset += pc_type_size(p->type);
     }
@@ -204,23 +202,23 @@ static pcgpu_status vertex_table(pc_ply_input *in, const pc_ply_element *vertex,
 static pcgpu_status read_vertices(pc_ply_input *in, const pc_ply_element *vertex, pc_bytes *bytes, pcgpu_cloud *cloud) {
     size_t scalars, least;
     bool lists = row_size(&in->ply, vertex, &scalars, &least);
-    pc_table table = {.swap = in->ply.swap, .complete = in->complete};
+    pc_table table = {.swap = in->ply.swap};
     PC_TRY(vertex_table(in, vertex, &table, scalars));
     if (table.columns < 3) {
-        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+        return pc_table_to_cloud(in->file, &table, bytes, cloud);
     }
     if (!in->ply.ascii && !lists) {
         uint64_t present = remaining(in) / scalars;
         if ((uint64_t)vertex->count > present) {
-            return pc_fail_short(in->context, in->name, present, (uint64_t)vertex->count, "points");
+            return pc_fail_short(in->file, present, (uint64_t)vertex->count, "points");
         }
         table.start = (size_t)((const unsigned char *)in->text.p - bytes->data);
-        return pc_table_to_cloud(in->context, in->name, &table, bytes, cloud);
+        return pc_table_to_cloud(in->file, &table, bytes, cloud);
     }
     pc_bytes packed = {NULL, 0};
     pcgpu_status status = pack_vertices(in, vertex, scalars, least, &packed);
     if (status == PCGPU_OK) {
-        status = pc_table_to_cloud(in->context, in->name, &table, &packed, cloud);
+        status = pc_table_to_cloud(in->file, &table, &packed, cloud);
     }
     pc_bytes_free(&packed);
     return status;
@@ -233,28 +231,24 @@ static pcgpu_status fail_no_vertex(pc_ply_input *in) {
         pc_shown shown = pc_span_show(in->ply.elements[i].name);
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", shown.text);
     }
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: has no element 'vertex', only: %s; export it with points",
-                   in->name, used ? list : "nothing");
+    return pc_fail_format(in->file, "has no element 'vertex', only: %s; export it with points",
+                          used ? list : "nothing");
 }
 
-static void say_file(const pc_ply *ply, const pcgpu_read_options *options) {
-    pc_say_encoding(options, "%s", ply->ascii ? "ascii" : ply->swap ? "binary, big endian" : "binary, little endian");
-    for (size_t i = 0; i < ply->element_count && options->file; i++) {
-        options->file->faces =
-            pc_span_is(ply->elements[i].name, "face") ? ply->elements[i].count : options->file->faces;
+static void say_file(const pc_file *file, const pc_ply *ply) {
+    pc_say_encoding(file, "%s", ply->ascii ? "ascii" : ply->swap ? "binary, big endian" : "binary, little endian");
+    for (size_t i = 0; i < ply->element_count && file->options->file; i++) {
+        file->options->file->faces =
+            pc_span_is(ply->elements[i].name, "face") ? ply->elements[i].count : file->options->file->faces;
     }
 }
 
-static pcgpu_status read_ply(pcgpu_context *context, pc_bytes *bytes, const char *name,
-                             const pcgpu_read_options *options, pcgpu_cloud *cloud) {
+static pcgpu_status read_ply(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     const char *text = (const char *)bytes->data;
-    pc_ply_input in = {.context = context,
-                       .name = name,
-                       .complete = options->complete,
-                       .text = {.p = text, .end = text + bytes->size}};
+    pc_ply_input in = {.file = file, .text = {.p = text, .end = text + bytes->size}};
     pcgpu_status status;
-    PC_TRY_OR(done, status, pc_ply_header(context, name, &in.text, &in.ply));
-    say_file(&in.ply, options);
+    PC_TRY_OR(done, status, pc_ply_header(file, &in.text, &in.ply));
+    say_file(file, &in.ply);
     const pc_ply_element *vertex = find_vertex(&in.ply);
     PC_TRY_OR(done, status, vertex ? PCGPU_OK : fail_no_vertex(&in));
     for (const pc_ply_element *e = in.ply.elements; e < vertex; e++) {

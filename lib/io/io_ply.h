@@ -25,14 +25,12 @@ typedef struct pc_ply {
 } pc_ply;
 
 /* Reads the header up to and including the line end_header; spans point into the text. Errors: FORMAT, MEMORY. */
-pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply);
+pcgpu_status pc_ply_header(const pc_file *file, pc_text *text, pc_ply *ply);
 void pc_ply_free(pc_ply *ply);
 
 /* A file that is read, shared by io_ply.c and io_mesh_read.c. */
 typedef struct pc_ply_input {
-    pcgpu_context *context;
-    const char *name;
-    unsigned complete; /* of pcgpu_read_options */
+    const pc_file *file;
     pc_ply ply;
     pc_text text; /* p is the start of the next element */
 } pc_ply_input;
@@ -43,8 +41,8 @@ pcgpu_status pc_ply_skip(pc_ply_input *in, const pc_ply_element *element);
 uint64_t pc_ply_list_length(const char *p, const pc_ply_property *property, bool swap);
 
 /* io_ply_write.c */
-pcgpu_status pc_ply_write(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
-pcgpu_status pc_ply_write_ascii(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud);
-pcgpu_status pc_ply_write_mesh(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_mesh *mesh);
+pcgpu_status pc_ply_write(const pc_file *file, const pcgpu_cloud *cloud);
+pcgpu_status pc_ply_write_ascii(const pc_file *file, const pcgpu_cloud *cloud);
+pcgpu_status pc_ply_write_mesh(const pc_file *file, const pcgpu_mesh *mesh);
 
 #endif

@@ -11,11 +11,9 @@ void pc_ply_free(pc_ply *ply) {
     memset(ply, 0, sizeof *ply);
 }
 
-static pcgpu_status fail_line(pcgpu_context *context, const char *name, const pc_text *text, pc_span what,
-                              const char *expected) {
+static pcgpu_status fail_line(const pc_file *file, const pc_text *text, pc_span what, const char *expected) {
     pc_shown shown = pc_span_show(what);
-    return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: line %lld: '%s' where %s is expected; correct the header", name,
-                   (long long)text->line, shown.text, expected);
+    return pc_fail_line(file, text, "'%s' where %s is expected; correct the header", shown.text, expected);
 }
 
 static bool parse_type(pc_span span, uint8_t *type) {
@@ -46,65 +44,62 @@ static void *grow(void *array, size_t count, size_t size) {
     return realloc(array, (count ? count * 2 : 8) * size);
 }
 
-static pcgpu_status parse_format(pcgpu_context *context, const char *name, const pc_text *text, pc_span line,
-                                 pc_ply *ply) {
+static pcgpu_status parse_format(const pc_file *file, const pc_text *text, pc_span line, pc_ply *ply) {
     pc_span kind;
     pc_text_token(&line, &kind);
     ply->ascii = pc_span_is(kind, "ascii");
     ply->swap = pc_span_is(kind, "binary_big_endian");
     if (!ply->ascii && !ply->swap && !pc_span_is(kind, "binary_little_endian")) {
-        return fail_line(context, name, text, kind, "ascii, binary_little_endian or binary_big_endian");
+        return fail_line(file, text, kind, "ascii, binary_little_endian or binary_big_endian");
     }
     return PCGPU_OK;
 }
 
-static pcgpu_status parse_element(pcgpu_context *context, const char *name, const pc_text *text, pc_span line,
-                                  pc_ply *ply) {
+static pcgpu_status parse_element(const pc_file *file, const pc_text *text, pc_span line, pc_ply *ply) {
     pc_ply_element element = {.first = ply->property_count};
     pc_span count;
     if (!pc_text_token(&line, &element.name)) {
-        return fail_line(context, name, text, element.name, "the name of an element");
+        return fail_line(file, text, element.name, "the name of an element");
     }
     pc_text_token(&line, &count);
     if (!pc_span_count(count, &element.count)) {
-        return fail_line(context, name, text, count, "a number of elements, 0 or more,");
+        return fail_line(file, text, count, "a number of elements, 0 or more,");
     }
     pc_ply_element *elements = grow(ply->elements, ply->element_count, sizeof *elements);
     if (!elements) {
-        return pc_fail_memory(context, (ply->element_count + 1) * sizeof *elements, name);
+        return pc_fail_file_memory(file, (ply->element_count + 1) * sizeof *elements);
     }
     ply->elements = elements;
     ply->elements[ply->element_count++] = element;
     return PCGPU_OK;
 }
 
-static pcgpu_status parse_property(pcgpu_context *context, const char *name, const pc_text *text, pc_span line,
-                                   pc_ply *ply) {
+static pcgpu_status parse_property(const pc_file *file, const pc_text *text, pc_span line, pc_ply *ply) {
     static const char types[] = "a type (char uchar short ushort int uint float double)";
     pc_ply_property property = {.list = false};
     pc_span token;
     pc_text_token(&line, &token);
     if (ply->element_count == 0) {
-        return fail_line(context, name, text, token, "an element before the first property");
+        return fail_line(file, text, token, "an element before the first property");
     }
     property.list = pc_span_is(token, "list");
     if (property.list) {
         pc_text_token(&line, &token);
         if (!parse_type(token, &property.count_type) || property.count_type == PCGPU_FLOAT32 ||
             property.count_type == PCGPU_FLOAT64) {
-            return fail_line(context, name, text, token, "an integer type for the length of a list");
+            return fail_line(file, text, token, "an integer type for the length of a list");
         }
         pc_text_token(&line, &token);
     }
     if (!parse_type(token, &property.type)) {
-        return fail_line(context, name, text, token, types);
+        return fail_line(file, text, token, types);
     }
     if (!pc_text_token(&line, &property.name)) {
-        return fail_line(context, name, text, property.name, "the name of a property");
+        return fail_line(file, text, property.name, "the name of a property");
     }
     pc_ply_property *properties = grow(ply->properties, ply->property_count, sizeof *properties);
     if (!properties) {
-        return pc_fail_memory(context, (ply->property_count + 1) * sizeof *properties, name);
+        return pc_fail_file_memory(file, (ply->property_count + 1) * sizeof *properties);
     }
     ply->properties = properties;
     ply->properties[ply->property_count++] = property;
@@ -112,15 +107,12 @@ static pcgpu_status parse_property(pcgpu_context *context, const char *name, con
     return PCGPU_OK;
 }
 
-pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *text, pc_ply *ply) {
+pcgpu_status pc_ply_header(const pc_file *file, pc_text *text, pc_ply *ply) {
     pc_span line, key;
     bool format = false;
     memset(ply, 0, sizeof *ply);
     if (!pc_text_line(text, &line) || !pc_text_token(&line, &key) || !pc_span_is(key, "ply")) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: does not begin with a line 'ply'; give --format if it is not a "
-                       ".ply file",
-                       name);
+        return pc_fail_format(file, "does not begin with a line 'ply'; give --format if it is not a .ply file");
     }
     while (pc_text_line(text, &line)) {
         if (!pc_text_token(&line, &key) || pc_span_is(key, "comment") || pc_span_is(key, "obj_info")) {
@@ -128,24 +120,19 @@ pcgpu_status pc_ply_header(pcgpu_context *context, const char *name, pc_text *te
         }
         if (pc_span_is(key, "end_header")) {
             return format ? PCGPU_OK
-                          : pc_fail(context, PCGPU_ERROR_FORMAT,
-                                    "%s: the header has no format line; add 'format ascii "
-                                    "1.0' or what the data is",
-                                    name);
+                          : pc_fail_format(file,
+                                           "the header has no format line; add 'format ascii 1.0' or what the data is");
         }
         if (pc_span_is(key, "format")) {
-            PC_TRY(parse_format(context, name, text, line, ply));
+            PC_TRY(parse_format(file, text, line, ply));
             format = true;
         } else if (pc_span_is(key, "element")) {
-            PC_TRY(parse_element(context, name, text, line, ply));
+            PC_TRY(parse_element(file, text, line, ply));
         } else if (pc_span_is(key, "property")) {
-            PC_TRY(parse_property(context, name, text, line, ply));
+            PC_TRY(parse_property(file, text, line, ply));
         } else {
-            return fail_line(context, name, text, key, "format, element, property, comment or end_header");
+            return fail_line(file, text, key, "format, element, property, comment or end_header");
         }
     }
-    return pc_fail(context, PCGPU_ERROR_FORMAT,
-                   "%s: the header has no line end_header; the file is "
-                   "cut short, so copy or export it again",
-                   name);
+    return pc_fail_format(file, "the header has no line end_header; the file is cut short, so copy or export it again");
 }

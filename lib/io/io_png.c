@@ -10,8 +10,7 @@
 enum { EXPANSION = 1032 };
 
 typedef struct png_input {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     const unsigned char *p;
     size_t left;
     bool ended; /* libpng requested more bytes than the file has */
@@ -109,12 +108,10 @@ static bool read_colors(png_input *in) {
 
 static pcgpu_status fail_damaged(const png_input *in) {
     if (in->ended) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: the file ends before its image does; it is cut short, so copy or export it again",
-                       in->name);
+        return pc_fail_format(in->file,
+                              "the file ends before its image does; it is cut short, so copy or export it again");
     }
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: is damaged (libpng: %s); copy or export it again", in->name,
-                   in->why);
+    return pc_fail_format(in->file, "is damaged (libpng: %s); copy or export it again", in->why);
 }
 
 static pcgpu_status check_kind(const png_input *in) {
@@ -125,9 +122,9 @@ static pcgpu_status check_kind(const png_input *in) {
     if (in->bits == 16 && in->colour == PNG_COLOR_TYPE_GRAY) {
         return PCGPU_OK;
     }
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: is %d-bit and %s; a depth image is 16-bit greyscale, so give the depth and not the picture",
-                   in->name, in->bits, colour);
+    return pc_fail_format(in->file,
+                          "is %d-bit and %s; a depth image is 16-bit greyscale, so give the depth and not the picture",
+                          in->bits, colour);
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
@@ -137,15 +134,15 @@ static pcgpu_status decode_colors(png_input *in) {
     const pcgpu_depth *depth = in->depth;
     const size_t size = 3 * (size_t)depth->width * (size_t)depth->height;
     if (in->width != (uint64_t)depth->width || in->height != (uint64_t)depth->height) {
-        return pc_fail(
-            in->context, PCGPU_ERROR_FORMAT,
-            "%s: has %llu x %llu pixels and the depth image %d x %d; give colour images that are registered to "
-            "the depth images, pixel by pixel",
-            in->name, (unsigned long long)in->width, (unsigned long long)in->height, depth->width, depth->height);
+        return pc_fail_format(
+            in->file,
+            "has %llu x %llu pixels and the depth image %d x %d; give colour images that are registered to the depth "
+            "images, pixel by pixel",
+            (unsigned long long)in->width, (unsigned long long)in->height, depth->width, depth->height);
     }
     in->depth->color = malloc(size);
     if (!in->depth->color) {
-        return pc_fail_memory(in->context, size, in->name);
+        return pc_fail_file_memory(in->file, size);
     }
     return read_colors(in) ? PCGPU_OK : fail_damaged(in);
 }
@@ -158,42 +155,38 @@ static pcgpu_status decode(png_input *in) {
         return decode_colors(in);
     }
     PC_TRY(check_kind(in));
-    PC_TRY(pc_depth_check(in->context, in->name, in->width, in->height, in->left, EXPANSION));
-    PC_TRY(pc_depth_create(in->context, in->name, in->width, in->height, in->depth));
+    PC_TRY(pc_depth_check(in->file, in->width, in->height, in->left, EXPANSION));
+    PC_TRY(pc_depth_create(in->file, in->width, in->height, in->depth));
     return read_pixels(in) ? PCGPU_OK : fail_damaged(in);
 }
 
-static pcgpu_status read_any(pcgpu_context *context, const pc_bytes *bytes, const char *name, bool color,
-                             pcgpu_depth *depth) {
-    png_input in = {
-        .context = context, .name = name, .p = bytes->data, .left = bytes->size, .depth = depth, .wants_color = color};
+static pcgpu_status read_any(const pc_file *file, const pc_bytes *bytes, bool color, pcgpu_depth *depth) {
+    png_input in = {.file = file, .p = bytes->data, .left = bytes->size, .depth = depth, .wants_color = color};
     if (bytes->size < 8 || png_sig_cmp(bytes->data, 0, 8) != 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: does not begin as a .png; give --format if it is another",
-                       name);
+        return pc_fail_format(file, "does not begin as a .png; give --format if it is another");
     }
     in.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &in, keep_error, ignore_warning);
     in.info = in.png ? png_create_info_struct(in.png) : NULL;
-    pcgpu_status status = in.info ? decode(&in) : pc_fail_memory(context, 1, name);
+    pcgpu_status status = in.info ? decode(&in) : pc_fail_file_memory(file, 1);
     png_destroy_read_struct(&in.png, &in.info, NULL);
     return status;
 }
 
-static pcgpu_status read_png(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
-    pcgpu_status status = read_any(context, bytes, name, false, depth);
+static pcgpu_status read_png(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth) {
+    pcgpu_status status = read_any(file, bytes, false, depth);
     if (status != PCGPU_OK) {
         pcgpu_depth_free(depth);
     }
     return status;
 }
 
-static pcgpu_status read_colored(pcgpu_context *context, const pc_bytes *bytes, const char *name, pcgpu_depth *depth) {
+static pcgpu_status read_colored(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth) {
     if (bytes->size >= 3 && memcmp(bytes->data, "\xff\xd8\xff", 3) == 0) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: is a JPEG image, and colour images are read as .png; convert them: magick mogrify -format "
-                       "png *.jpg",
-                       name);
+        return pc_fail_format(
+            file,
+            "is a JPEG image, and colour images are read as .png; convert them: magick mogrify -format png *.jpg");
     }
-    pcgpu_status status = read_any(context, bytes, name, true, depth);
+    pcgpu_status status = read_any(file, bytes, true, depth);
     if (status != PCGPU_OK) {
         free(depth->color);
         depth->color = NULL;
@@ -202,12 +195,12 @@ static pcgpu_status read_colored(pcgpu_context *context, const pc_bytes *bytes, 
 }
 
 pcgpu_status pcgpu_read_color(pcgpu_context *context, FILE *stream, const char *name, pcgpu_depth *depth) {
-    const char *shown = pc_input_name(name);
+    const pc_file file = {.context = context, .name = pc_input_name(name), .stream = stream};
     pc_bytes bytes = {NULL, 0};
     free(depth->color);
     depth->color = NULL;
-    PC_TRY(pc_bytes_read(context, stream, shown, &bytes));
-    pcgpu_status status = read_colored(context, &bytes, shown, depth);
+    PC_TRY(pc_bytes_read(&file, &bytes));
+    pcgpu_status status = read_colored(&file, &bytes, depth);
     pc_bytes_free(&bytes);
     return status;
 }

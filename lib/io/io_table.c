@@ -27,11 +27,10 @@ static void copy_name(char out[PCGPU_NAME_SIZE], const char *field, size_t lengt
     out[n] = '\0';
 }
 
-pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *table, const char *field, size_t length,
-                          int type, size_t offset) {
+pcgpu_status pc_table_add(const pc_file *file, pc_table *table, const char *field, size_t length, int type,
+                          size_t offset) {
     if (table->columns == PCGPU_MAX_COLUMNS) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: more than %d values a point; remove the ones not needed", name,
-                       PCGPU_MAX_COLUMNS);
+        return pc_fail_format(file, "more than %d values a point; remove the ones not needed", PCGPU_MAX_COLUMNS);
     }
     pc_field *f = &table->fields[table->columns];
     char base[PCGPU_NAME_SIZE];
@@ -55,12 +54,12 @@ pcgpu_status pc_table_add(pcgpu_context *context, const char *name, pc_table *ta
     return PCGPU_OK;
 }
 
-pcgpu_status pc_table_add_unnamed(pcgpu_context *context, const char *name, pc_table *table, int columns, int type,
-                                  size_t step, size_t stride) {
+pcgpu_status pc_table_add_unnamed(const pc_file *file, pc_table *table, int columns, int type, size_t step,
+                                  size_t stride) {
     pcgpu_cloud model;
-    pcgpu_status status = pcgpu_cloud_create(context, 0, columns, &model);
+    pcgpu_status status = pcgpu_cloud_create(file->context, 0, columns, &model);
     for (int k = 0; k < columns && status == PCGPU_OK; k++) {
-        status = pc_table_add(context, name, table, model.names[k], strlen(model.names[k]), type, (size_t)k * step);
+        status = pc_table_add(file, table, model.names[k], strlen(model.names[k]), type, (size_t)k * step);
         table->fields[k].stride = stride;
     }
     pcgpu_cloud_free(&model);
@@ -96,7 +95,7 @@ void pc_table_split_color(pc_table *table) {
     }
 }
 
-pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *table) {
+pcgpu_status pc_table_order(const pc_file *file, pc_table *table) {
     pc_table_rename(table);
     for (int axis = 0; axis < 3; axis++) {
         const char wanted[2] = {(char)('x' + axis), '\0'};
@@ -110,8 +109,8 @@ pcgpu_status pc_table_order(pcgpu_context *context, const char *name, pc_table *
             for (int i = 0; i < table->columns && used < sizeof list - PCGPU_NAME_SIZE - 2; i++) {
                 used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? " " : "", table->fields[i].name);
             }
-            return pc_fail(context, PCGPU_ERROR_FORMAT, "%s: points have no '%s', only: %s; name the coordinates x y z",
-                           name, wanted, used ? list : "nothing");
+            return pc_fail_format(file, "points have no '%s', only: %s; name the coordinates x y z", wanted,
+                                  used ? list : "nothing");
         }
         pc_field field = table->fields[k];
         memmove(&table->fields[axis + 1], &table->fields[axis], (size_t)(k - axis) * sizeof field);
@@ -172,33 +171,28 @@ static void take_memory(const pc_table *table, pc_bytes *bytes, pcgpu_cloud *clo
     *bytes = (pc_bytes){NULL, 0};
 }
 
-void pc_table_warn(pcgpu_context *context, const char *name, const pc_table *table, int64_t rows,
-                   const pc_rounding *rounded) {
+void pc_table_warn(const pc_file *file, const pc_table *table, int64_t rows, const pc_rounding *rounded) {
     static const char *const types[] = {"float32", "float64", "int8",    "uint8", "int16", "uint16",
                                         "int32",   "uint32",  "float16", "int64", "uint64"};
     double largest = fmax(rounded[0].largest, fmax(rounded[1].largest, rounded[2].largest));
     if (largest > 1e-3) {
-        pc_log(context, PCGPU_LOG_WARNING,
-               "%s: the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
-               name, largest);
+        pc_warn(file, "the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
+                largest);
     }
     if (table->left_out[0]) {
-        pc_log(context, PCGPU_LOG_WARNING, "%s: left out: %s; write .las, .ply, .pcd or .csv to keep them", name,
-               table->left_out);
+        pc_warn(file, "left out: %s; write .las, .ply, .pcd or .csv to keep them", table->left_out);
     }
     for (int k = 3; k < table->columns; k++) {
         const pc_field *f = &table->fields[k];
         const bool whole =
             f->remainder || (k + 1 < table->columns && f[1].remainder) ||
             (f->scale != 0.0 && rounded[k].largest < 0.25 * fabs(f->scale)); /* the integer is found again */
-        if (f->first != 0.0 && !(table->complete & PCGPU_EXACT_TIMES)) {
-            pc_log(context, PCGPU_LOG_WARNING,
-                   "%s: column '%s' has values that float32 cannot hold; its first one, %.17g, was subtracted", name,
-                   f->name, f->first);
+        if (f->first != 0.0 && !(file->options->complete & PCGPU_EXACT_TIMES)) {
+            pc_warn(file, "column '%s' has values that float32 cannot hold; its first one, %.17g, was subtracted",
+                    f->name, f->first);
         } else if (f->first == 0.0 && rounded[k].changed > 0 && !whole) {
-            pc_log(context, PCGPU_LOG_WARNING,
-                   "%s: column '%s' is %s; %lld of %lld values were rounded to float32, by up to %.2g", name, f->name,
-                   types[f->type], (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
+            pc_warn(file, "column '%s' is %s; %lld of %lld values were rounded to float32, by up to %.2g", f->name,
+                    types[f->type], (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
         }
     }
 }
@@ -220,8 +214,7 @@ void pc_table_convert(const pc_table *table, const unsigned char *data, const do
     }
 }
 
-static pcgpu_status convert(pcgpu_context *context, const char *name, pc_table *table, const unsigned char *data,
-                            pcgpu_cloud *cloud) {
+static pcgpu_status convert(const pc_file *file, pc_table *table, const unsigned char *data, pcgpu_cloud *cloud) {
     pc_rounding rounded[PCGPU_MAX_COLUMNS] = {{0}};
     pc_axis axes[PCGPU_MAX_COLUMNS];
     pc_table_begin(table, data + table->start);
@@ -229,14 +222,14 @@ static pcgpu_status convert(pcgpu_context *context, const char *name, pc_table *
         axes[k] = pc_no_axis;
         pc_axis_add(table, k, data, &axes[k]);
     }
-    pc_table_settle(table, axes, cloud->offset);
+    pc_table_settle(file, table, axes, cloud->offset);
     const size_t size = (size_t)table->rows * (size_t)table->columns * sizeof(float);
     cloud->data = malloc(size ? size : 1);
     if (!cloud->data) {
-        return pc_fail_memory(context, size, name);
+        return pc_fail_file_memory(file, size);
     }
     pc_table_convert(table, data, cloud->offset, cloud->data, rounded);
-    pc_table_warn(context, name, table, table->rows, rounded);
+    pc_table_warn(file, table, table->rows, rounded);
     return PCGPU_OK;
 }
 
@@ -254,17 +247,16 @@ void pc_table_describe(const pc_table *table, pcgpu_cloud *cloud) {
     }
 }
 
-pcgpu_status pc_table_to_cloud(pcgpu_context *context, const char *name, pc_table *table, pc_bytes *bytes,
-                               pcgpu_cloud *cloud) {
+pcgpu_status pc_table_to_cloud(const pc_file *file, pc_table *table, pc_bytes *bytes, pcgpu_cloud *cloud) {
     memset(cloud, 0, sizeof *cloud);
-    PC_TRY(pc_table_order(context, name, table));
+    PC_TRY(pc_table_order(file, table));
     if ((uint64_t)table->rows > SIZE_MAX / sizeof(float) / PCGPU_MAX_COLUMNS) {
-        return pc_fail_memory(context, UINT64_MAX, name);
+        return pc_fail_file_memory(file, UINT64_MAX);
     }
     if (pc_table_is_cloud(table)) {
         take_memory(table, bytes, cloud);
     } else {
-        PC_TRY(convert(context, name, table, bytes->data, cloud));
+        PC_TRY(convert(file, table, bytes->data, cloud));
     }
     pc_table_describe(table, cloud);
     return PCGPU_OK;

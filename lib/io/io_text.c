@@ -219,11 +219,58 @@ void pc_leave_c_locale(pc_c_locale *l) {
     freelocale(l->own);
 }
 
-void pc_say_encoding(const pcgpu_read_options *options, const char *format, ...) {
+/* "NAME: PREFIX" and the sentence. */
+static pcgpu_status fail_about(const pc_file *file, pcgpu_status status, const char *prefix, const char *format,
+                               va_list args) {
+    char sentence[1024];
+    vsnprintf(sentence, sizeof sentence, format, args);
+    return pc_fail(file->context, status, "%s: %s%s", file->name, prefix, sentence);
+}
+
+pcgpu_status pc_fail_format(const pc_file *file, const char *format, ...) {
     va_list args;
-    if (options->file) {
+    va_start(args, format);
+    pcgpu_status status = fail_about(file, PCGPU_ERROR_FORMAT, "", format, args);
+    va_end(args);
+    return status;
+}
+
+pcgpu_status pc_fail_file(const pc_file *file, pcgpu_status status, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fail_about(file, status, "", format, args);
+    va_end(args);
+    return status;
+}
+
+pcgpu_status pc_fail_line(const pc_file *file, const pc_text *text, const char *format, ...) {
+    char prefix[32];
+    va_list args;
+    snprintf(prefix, sizeof prefix, "line %lld: ", (long long)text->line);
+    va_start(args, format);
+    pcgpu_status status = fail_about(file, PCGPU_ERROR_FORMAT, prefix, format, args);
+    va_end(args);
+    return status;
+}
+
+pcgpu_status pc_fail_file_memory(const pc_file *file, uint64_t bytes) {
+    return pc_fail_memory(file->context, bytes, file->name);
+}
+
+void pc_warn(const pc_file *file, const char *format, ...) {
+    char sentence[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    pc_log(file->context, PCGPU_LOG_WARNING, "%s: %s", file->name, sentence);
+}
+
+void pc_say_encoding(const pc_file *file, const char *format, ...) {
+    va_list args;
+    if (file->options->file) {
         va_start(args, format);
-        vsnprintf(options->file->encoding, sizeof options->file->encoding, format, args);
+        vsnprintf(file->options->file->encoding, sizeof file->options->file->encoding, format, args);
         va_end(args);
     }
 }

@@ -11,8 +11,7 @@
 #include <string.h>
 
 typedef struct xyz_input {
-    pcgpu_context *context;
-    const char *name;
+    const pc_file *file;
     pc_text text;   /* after the line that is parsed */
     char separator; /* ' ' stands for any blanks */
     int columns;
@@ -84,8 +83,7 @@ static bool is_comment(pc_span *line) {
 }
 
 static pcgpu_status fail_line(const xyz_input *in, const char *what, pc_span value, const char *remedy) {
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT, "%s: line %lld: '%s' %s; %s", in->name, (long long)in->text.line,
-                   pc_span_show(value).text, what, remedy);
+    return pc_fail_line(in->file, &in->text, "'%s' %s; %s", pc_span_show(value).text, what, remedy);
 }
 
 static pcgpu_status fail_number(const xyz_input *in, pc_span value) {
@@ -94,9 +92,8 @@ static pcgpu_status fail_number(const xyz_input *in, pc_span value) {
 }
 
 static pcgpu_status fail_count(const xyz_input *in, int found) {
-    return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                   "%s: line %lld: %s%d values where %d are expected; correct the line", in->name,
-                   (long long)in->text.line, found > in->columns ? "at least " : "", found, in->columns);
+    return pc_fail_line(in->file, &in->text, "%s%d values where %d are expected; correct the line",
+                        found > in->columns ? "at least " : "", found, in->columns);
 }
 
 /* ---- header ------------------------------------------------------------------------------------------------------ */
@@ -105,7 +102,7 @@ static pcgpu_status name_columns(xyz_input *in, pc_span header) {
     const char separator = separator_of(header);
     pc_span value;
     while (next_value(&header, separator, &value)) {
-        PC_TRY(pc_table_add(in->context, in->name, &in->table, value.p, value.n, PCGPU_FLOAT32, 0));
+        PC_TRY(pc_table_add(in->file, &in->table, value.p, value.n, PCGPU_FLOAT32, 0));
     }
     pc_table_rename(&in->table); /* also for what needs_float64 asks */
     return PCGPU_OK;
@@ -138,11 +135,11 @@ static pcgpu_status default_names(xyz_input *in) {
     static const char *const scanner[] = {"x", "y", "z", "intensity", "red", "green", "blue"};
     const bool colours = in->counted >= 0 && in->columns == 6; /* .pts without intensity */
     if (in->counted < 0 || in->columns > 7 || in->columns == 5) {
-        return pc_table_add_unnamed(in->context, in->name, &in->table, in->columns, PCGPU_FLOAT32, 0, 0);
+        return pc_table_add_unnamed(in->file, &in->table, in->columns, PCGPU_FLOAT32, 0, 0);
     }
     for (int k = 0; k < in->columns; k++) {
         const char *label = scanner[colours && k >= 3 ? k + 1 : k];
-        PC_TRY(pc_table_add(in->context, in->name, &in->table, label, strlen(label), PCGPU_FLOAT32, 0));
+        PC_TRY(pc_table_add(in->file, &in->table, label, strlen(label), PCGPU_FLOAT32, 0));
     }
     return PCGPU_OK;
 }
@@ -190,9 +187,8 @@ static pcgpu_status read_header(xyz_input *in) {
         in->columns = count_values(header.n ? header : comment, separator_of(header.n ? header : comment));
     }
     if (in->columns < 3 || in->columns > PCGPU_MAX_COLUMNS) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: line %lld: %d values; a point is a line of 3 to %d numbers", in->name,
-                       (long long)before.line + 1, in->columns, PCGPU_MAX_COLUMNS);
+        return pc_fail_format(in->file, "line %lld: %d values; a point is a line of 3 to %d numbers",
+                              (long long)before.line + 1, in->columns, PCGPU_MAX_COLUMNS);
     }
     if (header.n == 0 && comment.n > 0 && count_values(comment, separator_of(comment)) == in->columns) {
         header = comment;
@@ -200,9 +196,8 @@ static pcgpu_status read_header(xyz_input *in) {
     in->unnamed = header.n == 0 && in->counted < 0;
     PC_TRY(header.n ? name_columns(in, header) : default_names(in));
     if (in->table.columns != in->columns) {
-        return pc_fail(in->context, PCGPU_ERROR_FORMAT,
-                       "%s: line %lld names %d columns and line %lld has %d values; correct the header", in->name,
-                       (long long)header_line, in->table.columns, (long long)before.line + 1, in->columns);
+        return pc_fail_format(in->file, "line %lld names %d columns and line %lld has %d values; correct the header",
+                              (long long)header_line, in->table.columns, (long long)before.line + 1, in->columns);
     }
     return PCGPU_OK;
 }
@@ -334,7 +329,7 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
     int64_t rows = 0;
     packed->data = malloc(most * stride + 1);
     if (!packed->data) {
-        return pc_fail_memory(in->context, most * stride, in->name);
+        return pc_fail_file_memory(in->file, most * stride);
     }
     while (!*again && pc_text_filled_line(&in->text, &line)) {
         if (is_between(in, line, rows)) {
@@ -350,20 +345,16 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
     }
     packed->size = (size_t)rows * stride;
     in->table.rows = rows;
-    return rows < in->counted && !*again
-               ? pc_fail_short(in->context, in->name, (uint64_t)rows, (uint64_t)in->counted, "points")
-               : PCGPU_OK;
+    return rows < in->counted && !*again ? pc_fail_short(in->file, (uint64_t)rows, (uint64_t)in->counted, "points")
+                                         : PCGPU_OK;
 }
 
-pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *name, const pcgpu_read_options *options,
-                         pcgpu_cloud *cloud) {
+pcgpu_status pc_xyz_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     const char *text = (const char *)bytes->data;
-    xyz_input in = {.context = context, .name = name, .text = {.p = text, .end = text + bytes->size}};
-    in.table.complete = options->complete;
+    xyz_input in = {.file = file, .text = {.p = text, .end = text + bytes->size}};
     if (memchr(text, '\0', bytes->size)) {
-        return pc_fail(context, PCGPU_ERROR_FORMAT,
-                       "%s: holds zero bytes and is not text in ASCII or UTF-8; give --format, or save it as UTF-8",
-                       name);
+        return pc_fail_format(file,
+                              "holds zero bytes and is not text in ASCII or UTF-8; give --format, or save it as UTF-8");
     }
     pcgpu_status status = read_header(&in);
     pc_bytes packed = {NULL, 0};
@@ -377,14 +368,14 @@ pcgpu_status pc_xyz_read(pcgpu_context *context, pc_bytes *bytes, const char *na
         status = read_rows(&in, &packed, &again);
     }
     if (status == PCGPU_OK) {
-        pc_say_encoding(options, "text, columns separated by %s",
+        pc_say_encoding(file, "text, columns separated by %s",
                         in.separator == ' '   ? "blanks"
                         : in.separator == ',' ? "commas"
                                               : "semicolons");
         if (in.unnamed && in.columns == 6) {
             pc_table_name_colors(&in.table, packed.data);
         }
-        status = pc_table_to_cloud(context, name, &in.table, &packed, cloud);
+        status = pc_table_to_cloud(file, &in.table, &packed, cloud);
     }
     pc_bytes_free(&packed);
     return status;

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-static pcgpu_status write_text(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud,
-                               const char *before, char separator) {
+static pcgpu_status write_text(const pc_file *file, const pcgpu_cloud *cloud, const char *before, char separator) {
+    FILE *stream = file->stream;
     uint8_t types[PCGPU_MAX_COLUMNS];
     pc_output_types(cloud, types);
     fputs(before, stream);
@@ -20,16 +20,16 @@ static pcgpu_status write_text(pcgpu_context *context, FILE *stream, const char 
         fprintf(stream, "%s%.*s", label, k + 1 + pcgpu_column_is_remainder(cloud, k + 1) < cloud->columns, &separator);
     }
     fputc('\n', stream);
-    return pc_output_text(context, stream, name, cloud, types, separator);
+    return pc_output_text(file, cloud, types, separator);
 }
 
 /* The header is a comment, which readers of three numbers per line skip. */
-static pcgpu_status write_xyz(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
-    return write_text(context, stream, name, cloud, "# ", ' ');
+static pcgpu_status write_xyz(const pc_file *file, const pcgpu_cloud *cloud) {
+    return write_text(file, cloud, "# ", ' ');
 }
 
-static pcgpu_status write_csv(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_cloud *cloud) {
-    return write_text(context, stream, name, cloud, "", ',');
+static pcgpu_status write_csv(const pc_file *file, const pcgpu_cloud *cloud) {
+    return write_text(file, cloud, "", ',');
 }
 
 const pc_format pc_format_xyz = {

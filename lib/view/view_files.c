@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 pcgpu_status pc_layer_read_mesh(pcgpu_context *context, FILE *stream, const char *name, pc_layer *layer) {
+    const pcgpu_read_options options = {0};
+    const pc_file file = {.context = context, .name = name, .stream = stream, .options = &options};
     pc_bytes bytes = {NULL, 0};
     pcgpu_mesh mesh = {0};
-    PC_TRY(pc_bytes_read(context, stream, name, &bytes));
-    pcgpu_status status = pc_mesh_read(context, &bytes, name, &mesh);
+    PC_TRY(pc_bytes_read(&file, &bytes));
+    pcgpu_status status = pc_mesh_read(&file, &bytes, &mesh);
     pc_bytes_free(&bytes);
     layer->cloud = mesh.vertices;
     layer->indices = mesh.indices;
@@ -28,11 +30,11 @@ typedef struct array {
 } array;
 
 /* Whether the archive has such an array of numbers, complete. */
-static bool read_array(pcgpu_context *context, const pc_bytes *file, const char *name, const char *wanted, array *a) {
+static bool read_array(const pc_file *file, const pc_bytes *bytes, const char *wanted, array *a) {
     *a = (array){0};
-    if (pc_npz_array(context, file, name, wanted, &a->bytes) != PCGPU_OK ||
-        pc_npy_parse(context, name, &a->bytes, &a->npy) != PCGPU_OK || a->npy.type < 0 ||
-        a->npy.type == PCGPU_FLOAT16 || a->npy.fortran || a->npy.dimensions < 1) {
+    if (pc_npz_array(file, bytes, wanted, &a->bytes) != PCGPU_OK ||
+        pc_npy_parse(file, &a->bytes, &a->npy) != PCGPU_OK || a->npy.type < 0 || a->npy.type == PCGPU_FLOAT16 ||
+        a->npy.fortran || a->npy.dimensions < 1) {
         return false;
     }
     uint64_t columns = 1, total;
@@ -110,10 +112,11 @@ static pcgpu_status make_boxes(pcgpu_context *context, const array *coords, cons
 
 pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const char *name, const double *size,
                                   const double *low, bool *voxels, pc_layer *layer) {
-    pc_bytes file = {NULL, 0};
+    const pc_file file = {.context = context, .name = name, .stream = stream};
+    pc_bytes bytes = {NULL, 0};
     array coords = {0}, features = {0}, counts = {0};
     double sizes[3] = {1, 1, 1}, lows[3] = {0, 0, 0};
-    pcgpu_status status = pc_bytes_read(context, stream, name, &file);
+    pcgpu_status status = pc_bytes_read(&file, &bytes);
     /* By the layouts of voxelize: its own, OpenPCDet's, mmdetection3d's. */
     static const char *const names[][2] = {
         {"coords", "num_points"}, {"voxel_coords", "voxel_num_points"}, {"coors", "num_points"}};
@@ -121,14 +124,13 @@ pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const ch
     for (int k = 0; k < 3 && status == PCGPU_OK && !*voxels; k++) {
         pc_bytes_free(&coords.bytes);
         pc_bytes_free(&counts.bytes);
-        *voxels = read_array(context, &file, name, names[k][0], &coords) && coords.columns == 4;
-        if (*voxels && !read_array(context, &file, name, names[k][1], &counts)) {
+        *voxels = read_array(&file, &bytes, names[k][0], &coords) && coords.columns == 4;
+        if (*voxels && !read_array(&file, &bytes, names[k][1], &counts)) {
             counts.rows = 0;
         }
     }
     if (status == PCGPU_OK && *voxels) {
-        const bool fits =
-            read_array(context, &file, name, "voxels", &features) && find_grid(&coords, &features, sizes, lows);
+        const bool fits = read_array(&file, &bytes, "voxels", &features) && find_grid(&coords, &features, sizes, lows);
         for (int k = 0; k < 3; k++) {
             sizes[k] = size ? size[k] : sizes[k];
             lows[k] = low ? low[k] : lows[k];
@@ -145,6 +147,6 @@ pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const ch
     pc_bytes_free(&coords.bytes);
     pc_bytes_free(&features.bytes);
     pc_bytes_free(&counts.bytes);
-    pc_bytes_free(&file);
+    pc_bytes_free(&bytes);
     return status;
 }
