@@ -10,6 +10,7 @@
 #include "cloud.h"
 
 #include <locale.h>
+#include <string.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the file formats are written for little-endian machines"
@@ -123,6 +124,21 @@ enum { PC_UINT64 = PCGPU_INT64 + 1 };
 
 size_t pc_type_size(int type); /* 1, 2, 4 or 8 */
 
+/* A little-endian number of `size` bytes, at most 8. */
+static inline uint64_t pc_load_number(const unsigned char *p, size_t size) {
+    uint64_t value = 0;
+    memcpy(&value, p, size);
+    return value;
+}
+
+/* Appends a number to the `at` bytes that `out` has; returns their number then. */
+static inline size_t pc_put_number(unsigned char *out, size_t at, size_t size, uint64_t value) {
+    memcpy(out + at, &value, size);
+    return at + size;
+}
+
+uint64_t pc_load_bits(const unsigned char *p, size_t size, bool swap); /* `swap` = big endian */
+
 /* One value of any type but PCGPU_FLOAT16; `swap` = big endian. 64-bit integers are rounded to float64. */
 double pc_load_value(const unsigned char *p, int type, bool swap);
 
@@ -185,6 +201,7 @@ void pc_load_fields(const unsigned char *p, const pc_field *field, bool swap, in
 
 /* ---- what the values of columns decide: io_columns.c ------------------------------------------------------------ */
 
+int pc_table_find(const pc_table *table, const char *name); /* a column, or -1 */
 /* Gives columns that programs name in other words, such as X, GpsTime, R G B, the names of this library. */
 void pc_table_rename(pc_table *table);
 /* Names columns 3 to 5 red green blue if they are whole numbers from 0 to 255, unless all are 0 and 1, as normals may
@@ -291,6 +308,14 @@ typedef struct pc_text {
     const char *p, *end;
     int64_t line; /* number of the last line, from 1 */
 } pc_text;
+
+static inline pc_text pc_text_of(const pc_bytes *bytes) {
+    return (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
+}
+
+static inline bool pc_is_blank(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r'); /* \t \n \v \f \r */
+}
 
 /* "NAME: line N: " and the sentence, as an error FORMAT. */
 pcgpu_status pc_fail_line(const pc_file *file, const pc_text *text, const char *format, ...)

@@ -59,7 +59,7 @@ static const char *fold(const char *name, char buffer[PCGPU_NAME_SIZE]) {
     return n > prefix && memcmp(buffer, scalar, prefix) == 0 ? buffer + prefix : buffer;
 }
 
-static int find_name(const pc_table *table, const char *name) {
+int pc_table_find(const pc_table *table, const char *name) {
     int k = 0;
     while (k < table->columns && strcmp(table->fields[k].name, name) != 0) {
         k++;
@@ -69,7 +69,7 @@ static int find_name(const pc_table *table, const char *name) {
 
 /* Names column k, unless another one has the name. */
 static void name_column(pc_table *table, int k, const char *name) {
-    if (k >= 0 && find_name(table, name) < 0) {
+    if (k >= 0 && pc_table_find(table, name) < 0) {
         snprintf(table->fields[k].name, PCGPU_NAME_SIZE, "%s", name);
     }
 }
@@ -104,8 +104,8 @@ void pc_table_rename(pc_table *table) {
         rename_column(table, k);
     }
     for (size_t i = 0; i < sizeof letters / sizeof letters[0]; i++) {
-        const int at[3] = {find_name(table, letters[i][0]), find_name(table, letters[i][1]),
-                           find_name(table, letters[i][2])};
+        const int at[3] = {pc_table_find(table, letters[i][0]), pc_table_find(table, letters[i][1]),
+                           pc_table_find(table, letters[i][2])};
         for (int k = 0; k < 3 && at[0] >= 0 && at[1] >= 0 && at[2] >= 0; k++) { /* one alone may be anything */
             name_column(table, at[k], pc_color_names[k]);
         }
@@ -187,7 +187,7 @@ static bool add_remainder(const pc_file *file, pc_table *table, int k, const pc_
     snprintf(label, sizeof label, "%.20s_remainder", f->name);
     if (!(file->options->complete & PCGPU_EXACT_TIMES) || !is_wide(f) ||
         (f->first != 0.0 ? axis->exact_after : axis->exact || !pc_is_time(f->name) || range <= 2.0) ||
-        table->columns == PCGPU_MAX_COLUMNS || find_name(table, label) >= 0) {
+        table->columns == PCGPU_MAX_COLUMNS || pc_table_find(table, label) >= 0) {
         return false;
     }
     memmove(f + 2, f + 1, (size_t)(table->columns - k - 1) * sizeof *f);

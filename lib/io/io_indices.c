@@ -66,8 +66,7 @@ static size_t count_lines(const pc_bytes *bytes) {
 }
 
 static pcgpu_status read_text(const pc_file *file, const pc_bytes *bytes, pcgpu_indices *indices) {
-    const char *begin = (const char *)bytes->data;
-    pc_text text = {.p = begin, .end = begin + bytes->size};
+    pc_text text = pc_text_of(bytes);
     pc_span line;
     PC_TRY(allocate(file, count_lines(bytes), indices));
     while (pc_text_line(&text, &line)) {

@@ -7,14 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-    HEADER = 227,
-    HEADER_14 = 375, /* bytes, of version 1.2 and of 1.4 */
-    VLR = 54,
-    VLR_14 = 60, /* header of a variable length record, and of an extended one */
-    EXTRA = 192, /* bytes that describe an extra dimension */
-};
-
 bool pcgpu_column_default(const char *name, float *value) {
     for (int i = 0; i < PC_LAS_DIMENSIONS; i++) {
         if (pc_las_dimensions[i].unset != PC_NO_DEFAULT && strcmp(pc_las_dimensions[i].name, name) == 0) {
@@ -23,12 +15,6 @@ bool pcgpu_column_default(const char *name, float *value) {
         }
     }
     return false;
-}
-
-static uint64_t number(const unsigned char *p, size_t size) {
-    uint64_t value = 0;
-    memcpy(&value, p, size);
-    return value;
 }
 
 static double real(const unsigned char *p) {
@@ -46,7 +32,7 @@ static pcgpu_status read_header(const pc_file *file, const pc_bytes *bytes, pc_l
     if (bytes->size < 4 || memcmp(d, "LASF", 4) != 0) {
         return pc_fail_format(file, "does not begin as a LAS file; give --format if it is another");
     }
-    if (bytes->size < HEADER) {
+    if (bytes->size < PC_LAS_HEADER) {
         return pc_fail_format(file, "file ends within its header; it is cut short, so copy it again");
     }
     const int minor = d[25];
@@ -55,26 +41,26 @@ static pcgpu_status read_header(const pc_file *file, const pc_bytes *bytes, pc_l
             file, "is LAS %d.%d; 1.0 to 1.4 are read, so convert it, such as by: pdal translate FILE out.las", d[24],
             minor);
     }
-    las->header = number(d + 94, 2);
-    las->start = number(d + 96, 4);
-    las->records = number(d + 100, 4);
+    las->header = pc_load_number(d + 94, 2);
+    las->start = pc_load_number(d + 96, 4);
+    las->records = pc_load_number(d + 100, 4);
     las->compressed = (d[104] & 0x80) != 0;
     las->format = d[104] & 0x3f;
-    las->stride = number(d + 105, 2);
-    las->points = number(d + 107, 4);
+    las->stride = pc_load_number(d + 105, 2);
+    las->points = pc_load_number(d + 107, 4);
     for (int k = 0; k < 3; k++) {
         las->scale[k] = real(d + 131 + 8 * k);
         las->offset[k] = real(d + 155 + 8 * k);
     }
-    const size_t least = minor >= 4 ? HEADER_14 : HEADER;
+    const size_t least = minor >= 4 ? PC_LAS_HEADER_14 : PC_LAS_HEADER;
     if (las->header < least || las->header > bytes->size) {
         return fail(file, "a header size of", (long long)las->header);
     }
     if (minor >= 4) {
-        const uint64_t points = number(d + 247, 8);
+        const uint64_t points = pc_load_number(d + 247, 8);
         las->points = points ? points : las->points;
-        las->extended_at = number(d + 235, 8);
-        las->extended = number(d + 243, 4);
+        las->extended_at = pc_load_number(d + 235, 8);
+        las->extended = pc_load_number(d + 243, 4);
     }
     if (las->format >= PC_LAS_FORMATS || las->stride < pc_las_layouts[las->format].size) {
         return fail(file, las->format >= PC_LAS_FORMATS ? "point format" : "points of a length of",
@@ -186,7 +172,7 @@ static pc_field *extra_field(las_input *in, pcgpu_status *status, const char *la
 static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t count) {
     size_t at = in->las->size;
     pcgpu_status status = PCGPU_OK;
-    for (size_t n = 0; n < count && status == PCGPU_OK; n++, p += EXTRA) {
+    for (size_t n = 0; n < count && status == PCGPU_OK; n++, p += PC_LAS_EXTRA) {
         const int kind = p[2], type = kind >= 1 && kind <= 30 ? extra_types[(kind - 1) % 10] : -1;
         const size_t size = type < 0 ? p[3] : pc_type_size(type) * (size_t)(1 + (kind - 1) / 10);
         if (size > in->las->stride - at) {
@@ -214,17 +200,18 @@ static pcgpu_status add_extra(las_input *in, const unsigned char *p, size_t coun
 
 /* Looks for the description of extra bytes among records from `at` on. */
 static pcgpu_status find_extra(las_input *in, const pc_bytes *bytes, uint64_t at, uint64_t records, bool extended) {
-    const size_t header = extended ? VLR_14 : VLR;
+    const size_t header = extended ? PC_LAS_EXTENDED : PC_LAS_VLR;
     for (uint64_t i = 0; i < records && at <= bytes->size && bytes->size - at >= header; i++) {
         const unsigned char *p = bytes->data + at;
-        const uint64_t length = extended ? number(p + 20, 8) : number(p + 20, 2), left = bytes->size - at - header;
-        const bool is_extra = memcmp(p + 2, "LASF_Spec\0", 10) == 0 && number(p + 18, 2) == 4;
+        const uint64_t length = extended ? pc_load_number(p + 20, 8) : pc_load_number(p + 20, 2),
+                       left = bytes->size - at - header;
+        const bool is_extra = memcmp(p + 2, "LASF_Spec\0", 10) == 0 && pc_load_number(p + 18, 2) == 4;
         if (length > left) {
             return PCGPU_OK; /* of no importance for the points */
         }
         if (is_extra) {
             in->described = true;
-            return add_extra(in, p + header, (size_t)length / EXTRA);
+            return add_extra(in, p + header, (size_t)length / PC_LAS_EXTRA);
         }
         at += header + length;
     }
@@ -295,7 +282,7 @@ static pcgpu_status layout_of_las(const pc_file *file, const pc_bytes *head, uin
                                   size_t *wanted) {
     pc_las las;
     las_input in = {.file = file, .las = &las};
-    const uint64_t start = head->size >= HEADER ? number(head->data + 96, 4) : 0;
+    const uint64_t start = head->size >= PC_LAS_HEADER ? pc_load_number(head->data + 96, 4) : 0;
     *wanted = start > head->size && start <= size ? (size_t)start : 0;
     if (*wanted) {
         return PCGPU_OK;

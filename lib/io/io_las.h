@@ -4,6 +4,10 @@
 
 #include "io.h"
 
+/* Bytes of headers: of version 1.2 and 1.4, of a variable length record and an extended one; of the description of an
+ * extra dimension. */
+enum { PC_LAS_HEADER = 227, PC_LAS_HEADER_14 = 375, PC_LAS_VLR = 54, PC_LAS_EXTENDED = 60, PC_LAS_EXTRA = 192 };
+
 /* The header of a file: checked, except for the number of points, against the bytes that are there. */
 typedef struct pc_las {
     size_t header, start, records;  /* bytes of the header, where the points begin, variable length records */

@@ -26,18 +26,9 @@ const pc_las_dimension pc_las_dimensions[PC_LAS_DIMENSIONS] = {
     {"point_source_id", {{18, 0, 16}, {20, 0, 16}}, 0},
 };
 
-enum { VLR = 54, EXTENDED = 60, LENGTH_AT = 20, MOST_BEFORE = 65535 };
-enum {
-    ENCODING_AT = 2,
-    KEPT_BITS = 0x19,
-    WKT_BIT = 0x10
-}; /* of the encoding, which is in `begin`: kind of time, synthetic returns, WKT */
-
-static uint64_t number(const unsigned char *p, size_t size) {
-    uint64_t value = 0;
-    memcpy(&value, p, size);
-    return value;
-}
+enum { LENGTH_AT = 20, MOST_BEFORE = 65535 };
+/* Of the encoding, which is in `begin`: kind of time, synthetic returns, WKT. */
+enum { ENCODING_AT = 2, KEPT_BITS = 0x19, WKT_BIT = 0x10 };
 
 static bool is_of(const unsigned char *record, const char *user) {
     return strncmp((const char *)record + 2, user, 16) == 0;
@@ -45,7 +36,7 @@ static bool is_of(const unsigned char *record, const char *user) {
 
 /* A record that is about the bytes of the points, which the writer makes. */
 static bool is_of_bytes(const unsigned char *record) {
-    const uint64_t id = number(record + 18, 2);
+    const uint64_t id = pc_load_number(record + 18, 2);
     return is_of(record, "laszip encoded") || is_of(record, "copc") ||
            (is_of(record, "LASF_Spec") && (id == 4 || (id >= 100 && id < 355) || id == 65535));
 }
@@ -56,15 +47,15 @@ static bool is_projection(const unsigned char *record) {
 
 /* Appends the records of a part of the file. False without memory. */
 static bool add_records(const pc_bytes *bytes, uint64_t at, uint64_t count, bool extended, pcgpu_header *header) {
-    const size_t head = extended ? EXTENDED : VLR;
+    const size_t head = extended ? PC_LAS_EXTENDED : PC_LAS_VLR;
     for (uint64_t i = 0; i < count && at <= bytes->size && bytes->size - at >= head; i++) {
         const unsigned char *p = bytes->data + at;
-        const uint64_t length = number(p + LENGTH_AT, extended ? 8 : 2);
+        const uint64_t length = pc_load_number(p + LENGTH_AT, extended ? 8 : 2);
         if (length > bytes->size - at - head) {
             break;
         }
         if (!is_of_bytes(p)) {
-            unsigned char *more = realloc(header->records, header->size + EXTENDED + (size_t)length);
+            unsigned char *more = realloc(header->records, header->size + PC_LAS_EXTENDED + (size_t)length);
             if (!more) {
                 return false;
             }
@@ -73,7 +64,7 @@ static bool add_records(const pc_bytes *bytes, uint64_t at, uint64_t count, bool
             memcpy(more, p, LENGTH_AT);
             memcpy(more + LENGTH_AT, &length, sizeof length);
             memcpy(more + 28, p + head - 32, 32 + (size_t)length);
-            header->size += EXTENDED + (size_t)length;
+            header->size += PC_LAS_EXTENDED + (size_t)length;
         }
         at += head + length;
     }
@@ -101,8 +92,8 @@ pcgpu_status pc_las_keep(const pc_file *file, const pc_bytes *bytes, const pc_la
 
 static const unsigned char *next_record(const pcgpu_header *header, size_t *at, uint64_t *length) {
     const unsigned char *p = header && *at < header->size ? header->records + *at : NULL;
-    *length = p ? number(p + LENGTH_AT, 8) : 0;
-    *at += EXTENDED + (size_t)*length;
+    *length = p ? pc_load_number(p + LENGTH_AT, 8) : 0;
+    *at += PC_LAS_EXTENDED + (size_t)*length;
     return p;
 }
 
@@ -110,7 +101,8 @@ bool pc_las_has_projection(const pcgpu_header *header, bool wkt) {
     uint64_t length;
     size_t at = 0;
     for (const unsigned char *p; (p = next_record(header, &at, &length));) {
-        if (is_projection(p) && (!wkt || (number(p + 18, 2) == 2112 && (header->begin[ENCODING_AT] & WKT_BIT)))) {
+        if (is_projection(p) &&
+            (!wkt || (pc_load_number(p + 18, 2) == 2112 && (header->begin[ENCODING_AT] & WKT_BIT)))) {
             return true;
         }
     }
@@ -134,13 +126,13 @@ pcgpu_status pc_las_put_records(const pc_file *file, const pcgpu_header *header,
         if ((length > MOST_BEFORE) != behind) {
             continue;
         }
-        unsigned char head[EXTENDED];
-        const size_t bytes = behind ? EXTENDED : VLR;
-        memcpy(head, p, behind ? EXTENDED : LENGTH_AT + 2); /* little endian: the low bytes of the length */
+        unsigned char head[PC_LAS_EXTENDED];
+        const size_t bytes = behind ? PC_LAS_EXTENDED : PC_LAS_VLR;
+        memcpy(head, p, behind ? PC_LAS_EXTENDED : LENGTH_AT + 2); /* little endian: the low bytes of the length */
         memcpy(head + bytes - 32, p + 28, 32);
         if (file) {
             PC_TRY(pc_write_bytes(file, head, bytes));
-            PC_TRY(pc_write_bytes(file, p + EXTENDED, (size_t)length));
+            PC_TRY(pc_write_bytes(file, p + PC_LAS_EXTENDED, (size_t)length));
         }
         *count += 1;
         *size += bytes + length;
@@ -177,8 +169,8 @@ static bool same_records(const pcgpu_header *a, const pcgpu_header *b, bool proj
         if (!p || !q) {
             return p == q;
         }
-        if (length[0] != length[1] || memcmp(p, q, EXTENDED - 32) != 0 ||
-            memcmp(p + EXTENDED, q + EXTENDED, (size_t)length[0]) != 0) {
+        if (length[0] != length[1] || memcmp(p, q, PC_LAS_EXTENDED - 32) != 0 ||
+            memcmp(p + PC_LAS_EXTENDED, q + PC_LAS_EXTENDED, (size_t)length[0]) != 0) {
             return false;
         }
     }

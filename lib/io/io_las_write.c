@@ -9,14 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    HEADER = 227,
-    HEADER_14 = 375,
-    RETURNS = 15,
-    VLR = 54,
-    EXTRA = 192,
-    MOST_COLUMNS = PCGPU_MAX_COLUMNS - 10 /* those of the format */
-};
+enum { RETURNS = 15, MOST_COLUMNS = PCGPU_MAX_COLUMNS - 10 /* those of the format */ };
 
 /* Where a column goes. */
 typedef struct place {
@@ -43,20 +36,12 @@ typedef struct las_output {
     uint64_t points, by_return[RETURNS];
 } las_output;
 
-static void put(unsigned char *out, size_t at, size_t size, uint64_t value) {
-    memcpy(out + at, &value, size);
-}
-
 static void put_real(unsigned char *out, size_t at, double value) {
     memcpy(out + at, &value, sizeof value);
 }
 
 static const float *row_of(const las_output *o, int64_t i) {
     return o->cloud->data + i * o->cloud->columns;
-}
-
-static bool is_finite_row(const float *p) {
-    return isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]);
 }
 
 /* Whether all values are multiples of a step from `low` to `most` steps. */
@@ -200,18 +185,18 @@ static void measure(las_output *o) {
     bool any = false;
     for (int64_t i = 0; i < o->cloud->rows; i++) {
         const float *p = row_of(o, i);
-        for (int k = 0; k < 3 && is_finite_row(p); k++) {
+        for (int k = 0; k < 3 && pc_is_finite3(p[0], p[1], p[2]); k++) {
             low[k] = any ? fmin(low[k], (double)p[k]) : (double)p[k];
             high[k] = any ? fmax(high[k], (double)p[k]) : (double)p[k];
         }
-        any = any || is_finite_row(p);
+        any = any || pc_is_finite3(p[0], p[1], p[2]);
     }
     for (int k = 0; k < 3; k++) {
         choose_scale(o, k, any ? low[k] : 0.0, any ? high[k] : 0.0);
     }
     for (int64_t i = 0; i < o->cloud->rows; i++) {
         const float *p = row_of(o, i);
-        if (!is_finite_row(p)) {
+        if (!pc_is_finite3(p[0], p[1], p[2])) {
             continue;
         }
         for (int k = 0; k < 3; k++) {
@@ -226,22 +211,23 @@ static void measure(las_output *o) {
 }
 
 static pcgpu_status put_header(las_output *o) {
-    unsigned char out[HEADER_14] = "LASF";
-    const size_t size = o->modern ? HEADER_14 : HEADER;
+    unsigned char out[PC_LAS_HEADER_14] = "LASF";
+    const size_t size = o->modern ? PC_LAS_HEADER_14 : PC_LAS_HEADER;
     pc_las_put_begin(o->cloud->header, o->modern, out + 4);
     out[24] = 1;
     out[25] = o->modern ? 4 : 2;
     memcpy(out + 26, "OTHER", 5);
     memcpy(out + 58, "pcgpu", 5);
-    const size_t start = size + (size_t)o->before_size + (o->extras > 0 ? VLR + (size_t)o->extras * EXTRA : 0);
-    put(out, 94, 2, size);
-    put(out, 96, 4, start);
-    put(out, 100, 4, o->before + (o->extras > 0));
+    const size_t start =
+        size + (size_t)o->before_size + (o->extras > 0 ? PC_LAS_VLR + (size_t)o->extras * PC_LAS_EXTRA : 0);
+    pc_put_number(out, 94, 2, size);
+    pc_put_number(out, 96, 4, start);
+    pc_put_number(out, 100, 4, o->before + (o->extras > 0));
     out[104] = (unsigned char)o->format;
-    put(out, 105, 2, o->stride);
-    put(out, 107, 4, o->modern ? 0 : o->points);
+    pc_put_number(out, 105, 2, o->stride);
+    pc_put_number(out, 107, 4, o->modern ? 0 : o->points);
     for (size_t i = 0; i < 5 && !o->modern; i++) {
-        put(out, 111 + 4 * i, 4, o->by_return[i]);
+        pc_put_number(out, 111 + 4 * i, 4, o->by_return[i]);
     }
     for (size_t k = 0; k < 3; k++) {
         put_real(out, 131 + 8 * k, o->scale[k]);
@@ -250,9 +236,9 @@ static pcgpu_status put_header(las_output *o) {
         put_real(out, 187 + 16 * k, o->low[k]);
     }
     if (o->modern) {
-        put(out, 235, 8, o->behind > 0 ? start + o->points * o->stride : 0);
-        put(out, 243, 4, o->behind);
-        put(out, 247, 8, o->points);
+        pc_put_number(out, 235, 8, o->behind > 0 ? start + o->points * o->stride : 0);
+        pc_put_number(out, 243, 4, o->behind);
+        pc_put_number(out, 247, 8, o->points);
         memcpy(out + 255, o->by_return, sizeof o->by_return);
     }
     return pc_write_bytes(o->file, out, size);
@@ -261,23 +247,23 @@ static pcgpu_status put_header(las_output *o) {
 static pcgpu_status put_extra(las_output *o) {
     static const uint8_t kinds[] = {[PCGPU_FLOAT32] = 9, [PCGPU_INT8] = 2,  [PCGPU_UINT8] = 1,  [PCGPU_INT16] = 4,
                                     [PCGPU_UINT16] = 3,  [PCGPU_INT32] = 6, [PCGPU_UINT32] = 5, [PCGPU_FLOAT64] = 10};
-    unsigned char head[VLR] = {0};
+    unsigned char head[PC_LAS_VLR] = {0};
     memcpy(head + 2, "LASF_Spec", 9);
-    put(head, 18, 2, 4);
-    put(head, 20, 2, (uint64_t)o->extras * EXTRA);
+    pc_put_number(head, 18, 2, 4);
+    pc_put_number(head, 20, 2, (uint64_t)o->extras * PC_LAS_EXTRA);
     memcpy(head + 22, "Extra Bytes", 11);
-    PC_TRY(pc_write_bytes(o->file, head, VLR));
+    PC_TRY(pc_write_bytes(o->file, head, PC_LAS_VLR));
     for (int k = 3; k < o->cloud->columns; k++) {
         const int parts = o->places[k].parts;
         if (parts > 0) {
-            unsigned char out[EXTRA] = {0};
+            unsigned char out[PC_LAS_EXTRA] = {0};
             out[2] = (unsigned char)(kinds[o->places[k].type] + 10 * (parts - 1));
             char label[PCGPU_NAME_SIZE];
             snprintf(label, sizeof label, "%.*s", parts > 1 ? (int)strcspn(o->cloud->names[k], "[") : PCGPU_NAME_SIZE,
                      o->cloud->names[k]);
             const bool taken = pc_las_has(label, strlen(label));
             snprintf((char *)out + 4, 32, "%.*s%s", taken ? 25 : 31, label, taken ? PC_LAS_VALUE : "");
-            PC_TRY(pc_write_bytes(o->file, out, EXTRA));
+            PC_TRY(pc_write_bytes(o->file, out, PC_LAS_EXTRA));
         }
     }
     return PCGPU_OK;
@@ -306,7 +292,7 @@ static pcgpu_status put_points(las_output *o) {
     const int angle = column_of(o, "scan_angle");
     for (int64_t i = 0; i < o->cloud->rows; i++) {
         const float *p = row_of(o, i);
-        if (!is_finite_row(p)) {
+        if (!pc_is_finite3(p[0], p[1], p[2])) {
             continue;
         }
         memset(out, 0, o->stride);

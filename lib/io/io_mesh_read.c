@@ -1,5 +1,4 @@
 /* Meshes, reading: the faces of a .ply. */
-#include "buffer.h"
 #include "io_ply.h"
 
 #include <string.h>
@@ -10,44 +9,24 @@ typedef struct faces {
     pc_buffer indices; /* 3 int32 per triangle */
 } faces;
 
-static pcgpu_status fail_index(const faces *f, int64_t index) {
-    return pc_fail_format(f->file, "a face has the vertex %lld, and there are %lld; export the mesh again",
-                          (long long)index, (long long)f->vertices);
-}
-
-/* Memory for `count` items of `size` bytes; NULL without it. */
-static void *reserve(pc_buffer *buffer, int64_t count, size_t size) {
-    const size_t bytes = (size_t)count * size;
-    return count > INT32_MAX        ? NULL
-           : bytes <= buffer->bytes ? buffer->memory
-                                    : pc_buffer_take(buffer, 2 * bytes + 4096, true);
-}
-
 /* Adds the corner i of a polygon: from the third on, a triangle with the first corner and the one before, which `fan`
  * keeps. */
 static pcgpu_status add_corner(faces *f, int64_t index, uint64_t i, int32_t fan[2]) {
     if (index < 0 || index >= f->vertices || index > INT32_MAX) {
-        return fail_index(f, index);
+        return pc_fail_format(f->file, "a face has the vertex %lld, and there are %lld; export the mesh again",
+                              (long long)index, (long long)f->vertices);
     }
     if (i >= 2) {
         const int32_t triangle[3] = {fan[0], fan[1], (int32_t)index};
-        int32_t *all = reserve(&f->indices, f->triangles + 1, sizeof triangle);
+        const size_t bytes = ((size_t)f->triangles + 1) * sizeof triangle;
+        int32_t *all = f->triangles < INT32_MAX ? pc_buffer_take(&f->indices, bytes, true) : NULL;
         if (!all) {
-            return pc_fail_file_memory(f->file, 2 * ((uint64_t)f->triangles + 1) * sizeof triangle);
+            return pc_fail_file_memory(f->file, bytes);
         }
         memcpy(all + 3 * f->triangles++, triangle, sizeof triangle);
     }
     fan[i > 0] = (int32_t)index;
     return PCGPU_OK;
-}
-
-static const pc_ply_element *element_called(const pc_ply *ply, const char *name) {
-    for (size_t i = 0; i < ply->element_count; i++) {
-        if (pc_span_is(ply->elements[i].name, name)) {
-            return &ply->elements[i];
-        }
-    }
-    return NULL;
 }
 
 static bool is_indices(const pc_ply_property *p) {
@@ -104,7 +83,8 @@ static pcgpu_status ascii_face(pc_ply_input *in, const pc_ply_element *element, 
 
 static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
     PC_TRY(pc_ply_header(in->file, &in->text, &in->ply));
-    const pc_ply_element *face = element_called(&in->ply, "face"), *vertex = element_called(&in->ply, "vertex");
+    const pc_ply_element *face = pc_ply_element_called(&in->ply, "face"),
+                         *vertex = pc_ply_element_called(&in->ply, "vertex");
     if (!face || !vertex || face->properties == 0) {
         return PCGPU_OK;
     }
@@ -121,8 +101,7 @@ static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
 /* The faces come first, since the vertices may take over the memory of the file. */
 static pcgpu_status read_ply_mesh(const pc_file *file, pc_bytes *bytes, faces *f, pcgpu_cloud *vertices) {
     extern const pc_format pc_format_ply;
-    const char *text = (const char *)bytes->data;
-    pc_ply_input in = {.file = file, .text = {.p = text, .end = text + bytes->size}};
+    pc_ply_input in = {.file = file, .text = pc_text_of(bytes)};
     pcgpu_status status = ply_faces(&in, f);
     pc_ply_free(&in.ply);
     return status == PCGPU_OK ? pc_format_ply.read(file, bytes, vertices) : status;

@@ -33,12 +33,6 @@ static void put(archive *a, const void *data, size_t size) {
     }
 }
 
-/* Appends a little-endian number of `size` bytes. */
-static size_t number(unsigned char *out, size_t at, size_t size, uint64_t value) {
-    memcpy(out + at, &value, size);
-    return at + size;
-}
-
 static uint64_t clamp32(uint64_t value) {
     return value < LIMIT32 ? value : LIMIT32;
 }
@@ -173,15 +167,15 @@ static uint32_t checksum(packing *p) {
 
 /* The common part of local and central headers, from "version needed" to the length of the name. */
 static size_t common_fields(unsigned char *out, size_t at, const member *m, bool zip64, size_t extra) {
-    at = number(out, at, 2, zip64 ? 45 : 20);
-    at = number(out, at, 2, 1 << 11); /* the name is UTF-8 */
-    at = number(out, at, 2, (uint64_t)m->method);
-    at = number(out, at, 4, 0x00210000); /* 1980-01-01: the same input gives the same bytes */
-    at = number(out, at, 4, m->crc);
-    at = number(out, at, 4, zip64 ? LIMIT32 : m->packed);
-    at = number(out, at, 4, zip64 ? LIMIT32 : m->size);
-    at = number(out, at, 2, strlen(m->name));
-    return number(out, at, 2, extra);
+    at = pc_put_number(out, at, 2, zip64 ? 45 : 20);
+    at = pc_put_number(out, at, 2, 1 << 11); /* the name is UTF-8 */
+    at = pc_put_number(out, at, 2, (uint64_t)m->method);
+    at = pc_put_number(out, at, 4, 0x00210000); /* 1980-01-01: the same input gives the same bytes */
+    at = pc_put_number(out, at, 4, m->crc);
+    at = pc_put_number(out, at, 4, zip64 ? LIMIT32 : m->packed);
+    at = pc_put_number(out, at, 4, zip64 ? LIMIT32 : m->size);
+    at = pc_put_number(out, at, 2, strlen(m->name));
+    return pc_put_number(out, at, 2, extra);
 }
 
 static bool needs_zip64(const member *m) {
@@ -191,37 +185,37 @@ static bool needs_zip64(const member *m) {
 static void put_local_header(archive *a, const member *m) {
     unsigned char out[64];
     bool zip64 = needs_zip64(m);
-    size_t at = number(out, 0, 4, 0x04034b50);
+    size_t at = pc_put_number(out, 0, 4, 0x04034b50);
     at = common_fields(out, at, m, zip64, zip64 ? 20 : 0);
     put(a, out, at);
     put(a, m->name, strlen(m->name));
     if (zip64) {
-        at = number(out, 0, 2, 1);
-        at = number(out, at, 2, 16);
-        at = number(out, at, 8, m->size);
-        put(a, out, number(out, at, 8, m->packed));
+        at = pc_put_number(out, 0, 2, 1);
+        at = pc_put_number(out, at, 2, 16);
+        at = pc_put_number(out, at, 8, m->size);
+        put(a, out, pc_put_number(out, at, 8, m->packed));
     }
 }
 
 static void put_central_header(archive *a, const member *m) {
     unsigned char out[96];
     bool zip64 = needs_zip64(m) || m->offset >= LIMIT32;
-    size_t at = number(out, 0, 4, 0x02014b50);
-    at = number(out, at, 2, zip64 ? 45 : 20); /* made by */
+    size_t at = pc_put_number(out, 0, 4, 0x02014b50);
+    at = pc_put_number(out, at, 2, zip64 ? 45 : 20); /* made by */
     at = common_fields(out, at, m, zip64, zip64 ? 28 : 0);
-    at = number(out, at, 2, 0); /* comment */
-    at = number(out, at, 2, 0); /* disk */
-    at = number(out, at, 2, 0); /* internal attributes */
-    at = number(out, at, 4, 0); /* external attributes */
-    at = number(out, at, 4, zip64 ? LIMIT32 : m->offset);
+    at = pc_put_number(out, at, 2, 0); /* comment */
+    at = pc_put_number(out, at, 2, 0); /* disk */
+    at = pc_put_number(out, at, 2, 0); /* internal attributes */
+    at = pc_put_number(out, at, 4, 0); /* external attributes */
+    at = pc_put_number(out, at, 4, zip64 ? LIMIT32 : m->offset);
     put(a, out, at);
     put(a, m->name, strlen(m->name));
     if (zip64) {
-        at = number(out, 0, 2, 1);
-        at = number(out, at, 2, 24);
-        at = number(out, at, 8, m->size);
-        at = number(out, at, 8, m->packed);
-        put(a, out, number(out, at, 8, m->offset));
+        at = pc_put_number(out, 0, 2, 1);
+        at = pc_put_number(out, at, 2, 24);
+        at = pc_put_number(out, at, 8, m->size);
+        at = pc_put_number(out, at, 8, m->packed);
+        put(a, out, pc_put_number(out, at, 8, m->offset));
     }
 }
 
@@ -231,28 +225,28 @@ static void put_end(archive *a, uint64_t members, uint64_t directory) {
     uint64_t end = a->position;
     size_t at = 0;
     if (members >= 0xffff || size >= LIMIT32 || directory >= LIMIT32) {
-        at = number(out, at, 4, 0x06064b50);
-        at = number(out, at, 8, 44); /* bytes that follow */
-        at = number(out, at, 2, 45);
-        at = number(out, at, 2, 45);
-        at = number(out, at, 8, 0); /* disks */
-        at = number(out, at, 8, members);
-        at = number(out, at, 8, members);
-        at = number(out, at, 8, size);
-        at = number(out, at, 8, directory);
-        at = number(out, at, 4, 0x07064b50);
-        at = number(out, at, 4, 0);
-        at = number(out, at, 8, end);
-        at = number(out, at, 4, 1);
+        at = pc_put_number(out, at, 4, 0x06064b50);
+        at = pc_put_number(out, at, 8, 44); /* bytes that follow */
+        at = pc_put_number(out, at, 2, 45);
+        at = pc_put_number(out, at, 2, 45);
+        at = pc_put_number(out, at, 8, 0); /* disks */
+        at = pc_put_number(out, at, 8, members);
+        at = pc_put_number(out, at, 8, members);
+        at = pc_put_number(out, at, 8, size);
+        at = pc_put_number(out, at, 8, directory);
+        at = pc_put_number(out, at, 4, 0x07064b50);
+        at = pc_put_number(out, at, 4, 0);
+        at = pc_put_number(out, at, 8, end);
+        at = pc_put_number(out, at, 4, 1);
     }
     uint64_t shown = members < 0xffff ? members : 0xffff;
-    at = number(out, at, 4, 0x06054b50);
-    at = number(out, at, 4, 0); /* disks */
-    at = number(out, at, 2, shown);
-    at = number(out, at, 2, shown);
-    at = number(out, at, 4, clamp32(size));
-    at = number(out, at, 4, clamp32(directory));
-    at = number(out, at, 2, 0); /* comment */
+    at = pc_put_number(out, at, 4, 0x06054b50);
+    at = pc_put_number(out, at, 4, 0); /* disks */
+    at = pc_put_number(out, at, 2, shown);
+    at = pc_put_number(out, at, 2, shown);
+    at = pc_put_number(out, at, 4, clamp32(size));
+    at = pc_put_number(out, at, 4, clamp32(directory));
+    at = pc_put_number(out, at, 2, 0); /* comment */
     put(a, out, at);
 }
 

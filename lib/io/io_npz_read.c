@@ -22,13 +22,6 @@ typedef struct archive {
     size_t at, left; /* of the directory: the next entry, entries to come */
 } archive;
 
-/* A little-endian number of `size` bytes. */
-static uint64_t number(const unsigned char *p, size_t size) {
-    uint64_t value = 0;
-    memcpy(&value, p, size);
-    return value;
-}
-
 static pcgpu_status fail_damaged(const archive *a, const char *what) {
     return pc_fail_format(a->file, "%s; it is damaged or cut short, so copy it again", what);
 }
@@ -52,14 +45,14 @@ static pcgpu_status open_archive(archive *a) {
     if (!has_mark(a, end, END, "PK\5\6")) {
         return fail_damaged(a, "the directory of the archive is missing at its end");
     }
-    uint64_t count = number(a->data + end + 10, 2), at = number(a->data + end + 16, 4);
+    uint64_t count = pc_load_number(a->data + end + 10, 2), at = pc_load_number(a->data + end + 16, 4);
     if (end >= LOCATOR && has_mark(a, end - LOCATOR, LOCATOR, "PK\6\7")) {
-        const uint64_t end64 = number(a->data + end - LOCATOR + 8, 8);
+        const uint64_t end64 = pc_load_number(a->data + end - LOCATOR + 8, 8);
         if (!has_mark(a, end64, END64, "PK\6\6")) {
             return fail_damaged(a, "the 64-bit directory of the archive is missing");
         }
-        count = number(a->data + end64 + 32, 8);
-        at = number(a->data + end64 + 48, 8);
+        count = pc_load_number(a->data + end64 + 32, 8);
+        at = pc_load_number(a->data + end64 + 48, 8);
     }
     if (at > a->size || count > (a->size - at) / CENTRAL) {
         return fail_damaged(a, "the directory of the archive lies outside of it");
@@ -73,14 +66,14 @@ static pcgpu_status open_archive(archive *a) {
 static bool read_zip64(const unsigned char *extra, size_t size, entry *e) {
     uint64_t *const wide[] = {&e->size, &e->packed, &e->offset};
     size_t at = 0;
-    while (size - at >= 4 && number(extra + at, 2) != 1) {
-        const size_t field = 4 + (size_t)number(extra + at + 2, 2);
+    while (size - at >= 4 && pc_load_number(extra + at, 2) != 1) {
+        const size_t field = 4 + (size_t)pc_load_number(extra + at + 2, 2);
         if (field > size - at) {
             return false;
         }
         at += field;
     }
-    size_t left = size - at >= 4 ? (size_t)number(extra + at + 2, 2) : 0;
+    size_t left = size - at >= 4 ? (size_t)pc_load_number(extra + at + 2, 2) : 0;
     left = left < size - at - (left ? 4 : 0) ? left : size - at - (left ? 4 : 0);
     at += 4;
     for (int i = 0; i < 3; i++) {
@@ -88,7 +81,7 @@ static bool read_zip64(const unsigned char *extra, size_t size, entry *e) {
             if (left < 8) {
                 return false;
             }
-            *wide[i] = number(extra + at, 8);
+            *wide[i] = pc_load_number(extra + at, 8);
             at += 8;
             left -= 8;
         }
@@ -102,18 +95,18 @@ static pcgpu_status next_entry(archive *a, entry *e) {
         return fail_damaged(a, "an entry of the directory of the archive is missing");
     }
     const unsigned char *p = a->data + a->at;
-    const size_t name = (size_t)number(p + 28, 2), extra = (size_t)number(p + 30, 2),
-                 comment = (size_t)number(p + 32, 2);
+    const size_t name = (size_t)pc_load_number(p + 28, 2), extra = (size_t)pc_load_number(p + 30, 2),
+                 comment = (size_t)pc_load_number(p + 32, 2);
     if (!within(a, a->at, CENTRAL + name + extra + comment)) {
         return fail_damaged(a, "an entry of the directory of the archive is cut");
     }
     *e = (entry){.name = {(const char *)p + CENTRAL, name},
-                 .flags = (int)number(p + 8, 2),
-                 .method = (int)number(p + 10, 2),
-                 .crc = (uint32_t)number(p + 16, 4),
-                 .packed = number(p + 20, 4),
-                 .size = number(p + 24, 4),
-                 .offset = number(p + 42, 4)};
+                 .flags = (int)pc_load_number(p + 8, 2),
+                 .method = (int)pc_load_number(p + 10, 2),
+                 .crc = (uint32_t)pc_load_number(p + 16, 4),
+                 .packed = pc_load_number(p + 20, 4),
+                 .size = pc_load_number(p + 24, 4),
+                 .offset = pc_load_number(p + 42, 4)};
     a->at += CENTRAL + name + extra + comment;
     a->left--;
     return read_zip64(p + CENTRAL + name, extra, e) ? PCGPU_OK : fail_damaged(a, "an entry has no 64-bit sizes");
@@ -125,7 +118,7 @@ static pcgpu_status find_data(const archive *a, const entry *e, const unsigned c
         return fail_damaged(a, "a member of the archive is not where the directory says");
     }
     const unsigned char *p = a->data + e->offset;
-    const uint64_t begin = e->offset + LOCAL + number(p + 26, 2) + number(p + 28, 2);
+    const uint64_t begin = e->offset + LOCAL + pc_load_number(p + 26, 2) + pc_load_number(p + 28, 2);
     if (!within(a, begin, e->packed)) {
         return fail_damaged(a, "a member of the archive ends after the file");
     }

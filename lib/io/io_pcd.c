@@ -348,8 +348,7 @@ static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud
 
 static pcgpu_status read_pcd(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     static const char *const encodings[] = {"ascii", "binary", "binary_compressed"}; /* by pcd_data */
-    pcd_input in = {.file = file, .width = -1, .height = -1, .points = -1};
-    in.text = (pc_text){.p = (const char *)bytes->data, .end = (const char *)bytes->data + bytes->size};
+    pcd_input in = {.file = file, .text = pc_text_of(bytes), .width = -1, .height = -1, .points = -1};
     pcgpu_status status = read_header(&in);
     pc_say_encoding(file, "%s", encodings[in.data]);
     const bool organized = in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0;

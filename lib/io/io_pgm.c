@@ -13,13 +13,9 @@ static pcgpu_status fail_header(const pgm_input *in, const char *what) {
     return pc_fail_format(in->file, "%s; a depth image is 16-bit greyscale: .png, or .pgm that begins with P5", what);
 }
 
-static bool is_blank(unsigned char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* Takes blanks, comments (# to the end of the line) and then a number below 2^32. */
 static bool take_number(pgm_input *in, uint64_t *value) {
-    while (in->p < in->end && (is_blank(*in->p) || *in->p == '#')) {
+    while (in->p < in->end && (pc_is_blank((char)*in->p) || *in->p == '#')) {
         if (*in->p == '#') {
             while (in->p < in->end && *in->p != '\n' && *in->p != '\r') {
                 in->p++;
@@ -47,7 +43,7 @@ static pcgpu_status read_header(pgm_input *in) {
     }
     in->p += 2;
     if (!take_number(in, &in->width) || !take_number(in, &in->height) || !take_number(in, &in->largest) ||
-        in->p == in->end || !is_blank(*in->p)) {
+        in->p == in->end || !pc_is_blank((char)*in->p)) {
         return fail_header(in, "its header is not width, height and largest value");
     }
     in->p++;

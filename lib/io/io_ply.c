@@ -5,16 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first element called vertex, or NULL. */
-static const pc_ply_element *find_vertex(const pc_ply *ply) {
-    for (size_t i = 0; i < ply->element_count; i++) {
-        if (pc_span_is(ply->elements[i].name, "vertex")) {
-            return &ply->elements[i];
-        }
-    }
-    return NULL;
-}
-
 static size_t remaining(const pc_ply_input *in) {
     return (size_t)(in->text.end - in->text.p);
 }
@@ -37,14 +27,7 @@ static bool row_size(const pc_ply *ply, const pc_ply_element *element, size_t *s
 }
 
 uint64_t pc_ply_list_length(const char *p, const pc_ply_property *property, bool swap) {
-    size_t size = pc_type_size(property->count_type);
-    unsigned char bytes[8] = {0};
-    for (size_t i = 0; i < size; i++) {
-        bytes[swap ? size - 1 - i : i] = (unsigned char)p[i];
-    }
-    uint64_t length;
-    memcpy(&length, bytes, sizeof length);
-    return length;
+    return pc_load_bits((const unsigned char *)p, pc_type_size(property->count_type), swap);
 }
 
 /* Skips one binary row, and copies its scalars to `out` unless that is NULL. False at the end of the file. */
@@ -244,12 +227,11 @@ static void say_file(const pc_file *file, const pc_ply *ply) {
 }
 
 static pcgpu_status read_ply(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
-    const char *text = (const char *)bytes->data;
-    pc_ply_input in = {.file = file, .text = {.p = text, .end = text + bytes->size}};
+    pc_ply_input in = {.file = file, .text = pc_text_of(bytes)};
     pcgpu_status status;
     PC_TRY_OR(done, status, pc_ply_header(file, &in.text, &in.ply));
     say_file(file, &in.ply);
-    const pc_ply_element *vertex = find_vertex(&in.ply);
+    const pc_ply_element *vertex = pc_ply_element_called(&in.ply, "vertex");
     PC_TRY_OR(done, status, vertex ? PCGPU_OK : fail_no_vertex(&in));
     for (const pc_ply_element *e = in.ply.elements; e < vertex; e++) {
         PC_TRY_OR(done, status, pc_ply_skip(&in, e));

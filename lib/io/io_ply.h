@@ -2,6 +2,7 @@
 #ifndef PC_IO_PLY_H
 #define PC_IO_PLY_H
 
+#include "buffer.h"
 #include "io.h"
 
 typedef struct pc_ply_property {
@@ -22,11 +23,14 @@ typedef struct pc_ply {
     size_t element_count, property_count;
     pc_ply_element *elements;
     pc_ply_property *properties;
+    pc_buffer element_memory, property_memory;
 } pc_ply;
 
 /* Reads the header up to and including the line end_header; spans point into the text. Errors: FORMAT, MEMORY. */
 pcgpu_status pc_ply_header(const pc_file *file, pc_text *text, pc_ply *ply);
 void pc_ply_free(pc_ply *ply);
+/* The first element of this name, or NULL. */
+const pc_ply_element *pc_ply_element_called(const pc_ply *ply, const char *name);
 
 /* A file that is read, shared by io_ply.c and io_mesh_read.c. */
 typedef struct pc_ply_input {

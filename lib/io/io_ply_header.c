@@ -2,13 +2,20 @@
  * them with the bytes that follow. */
 #include "io_ply.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 void pc_ply_free(pc_ply *ply) {
-    free(ply->elements);
-    free(ply->properties);
-    memset(ply, 0, sizeof *ply);
+    pc_buffer_free(&ply->element_memory);
+    pc_buffer_free(&ply->property_memory);
+}
+
+const pc_ply_element *pc_ply_element_called(const pc_ply *ply, const char *name) {
+    for (size_t i = 0; i < ply->element_count; i++) {
+        if (pc_span_is(ply->elements[i].name, name)) {
+            return &ply->elements[i];
+        }
+    }
+    return NULL;
 }
 
 static pcgpu_status fail_line(const pc_file *file, const pc_text *text, pc_span what, const char *expected) {
@@ -36,14 +43,6 @@ static bool parse_type(pc_span span, uint8_t *type) {
     return false;
 }
 
-/* Grows an array for one more entry; capacities are powers of two. */
-static void *grow(void *array, size_t count, size_t size) {
-    if (count & (count - 1) || (count && count < 8)) {
-        return array; /* the capacity suffices */
-    }
-    return realloc(array, (count ? count * 2 : 8) * size);
-}
-
 static pcgpu_status parse_format(const pc_file *file, const pc_text *text, pc_span line, pc_ply *ply) {
     pc_span kind;
     pc_text_token(&line, &kind);
@@ -65,11 +64,11 @@ static pcgpu_status parse_element(const pc_file *file, const pc_text *text, pc_s
     if (!pc_span_count(count, &element.count)) {
         return fail_line(file, text, count, "a number of elements, 0 or more,");
     }
-    pc_ply_element *elements = grow(ply->elements, ply->element_count, sizeof *elements);
-    if (!elements) {
-        return pc_fail_file_memory(file, (ply->element_count + 1) * sizeof *elements);
+    const size_t bytes = (ply->element_count + 1) * sizeof element;
+    ply->elements = pc_buffer_take(&ply->element_memory, bytes, true);
+    if (!ply->elements) {
+        return pc_fail_file_memory(file, bytes);
     }
-    ply->elements = elements;
     ply->elements[ply->element_count++] = element;
     return PCGPU_OK;
 }
@@ -97,11 +96,11 @@ static pcgpu_status parse_property(const pc_file *file, const pc_text *text, pc_
     if (!pc_text_token(&line, &property.name)) {
         return fail_line(file, text, property.name, "the name of a property");
     }
-    pc_ply_property *properties = grow(ply->properties, ply->property_count, sizeof *properties);
-    if (!properties) {
-        return pc_fail_file_memory(file, (ply->property_count + 1) * sizeof *properties);
+    const size_t bytes = (ply->property_count + 1) * sizeof property;
+    ply->properties = pc_buffer_take(&ply->property_memory, bytes, true);
+    if (!ply->properties) {
+        return pc_fail_file_memory(file, bytes);
     }
-    ply->properties = properties;
     ply->properties[ply->property_count++] = property;
     ply->elements[ply->element_count - 1].properties++;
     return PCGPU_OK;

@@ -18,7 +18,6 @@ typedef struct png_input {
     png_structp png;
     png_infop info;
     uint64_t width, height;
-    int passes; /* 7 of an interlaced image, else 1 */
     int bits, colour;
     pcgpu_depth *depth;
     bool wants_color; /* an image for depth->color */
@@ -68,19 +67,24 @@ static bool read_header(png_input *in) {
     return true;
 }
 
+/* Pixels of `size` bytes. */
+static void read_rows(const png_input *in, png_bytep pixels, size_t size) {
+    const int passes = png_set_interlace_handling(in->png); /* 7 of an interlaced image, else 1 */
+    png_read_update_info(in->png, in->info);
+    for (int pass = 0; pass < passes; pass++) {
+        for (int row = 0; row < in->depth->height; row++) {
+            png_read_row(in->png, pixels + size * (size_t)row * (size_t)in->depth->width, NULL);
+        }
+    }
+    png_read_end(in->png, NULL); /* checks the last checksum and the end */
+}
+
 static bool read_pixels(png_input *in) {
     if (setjmp(png_jmpbuf(in->png))) {
         return false;
     }
     png_set_swap(in->png); /* the file is big endian */
-    in->passes = png_set_interlace_handling(in->png);
-    png_read_update_info(in->png, in->info);
-    for (int pass = 0; pass < in->passes; pass++) {
-        for (int row = 0; row < in->depth->height; row++) {
-            png_read_row(in->png, (png_bytep)(in->depth->data + (size_t)row * (size_t)in->depth->width), NULL);
-        }
-    }
-    png_read_end(in->png, NULL); /* checks the last checksum and the end */
+    read_rows(in, (png_bytep)in->depth->data, sizeof *in->depth->data);
     return true;
 }
 
@@ -93,14 +97,7 @@ static bool read_colors(png_input *in) {
     png_set_strip_16(in->png);
     png_set_strip_alpha(in->png);
     png_set_gray_to_rgb(in->png);
-    in->passes = png_set_interlace_handling(in->png);
-    png_read_update_info(in->png, in->info);
-    for (int pass = 0; pass < in->passes; pass++) {
-        for (int row = 0; row < in->depth->height; row++) {
-            png_read_row(in->png, in->depth->color + 3 * (size_t)row * (size_t)in->depth->width, NULL);
-        }
-    }
-    png_read_end(in->png, NULL);
+    read_rows(in, in->depth->color, 3);
     return true;
 }
 

@@ -8,15 +8,6 @@
 
 enum { BLOCK = PC_TABLE_BLOCK };
 
-static bool has_name(const pc_table *table, const char *name) {
-    for (int k = 0; k < table->columns; k++) {
-        if (strcmp(table->fields[k].name, name) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Copies a name, cut to fit, with control characters and blanks replaced. */
 static void copy_name(char out[PCGPU_NAME_SIZE], const char *field, size_t length) {
     size_t n = length < PCGPU_NAME_SIZE - 1 ? length : PCGPU_NAME_SIZE - 1;
@@ -38,18 +29,13 @@ pcgpu_status pc_table_add(const pc_file *file, pc_table *table, const char *fiel
     if (base[0] == '\0') {
         snprintf(base, sizeof base, "c%d", table->columns);
     }
+    *f = (pc_field){.type = (uint8_t)type, .offset = offset, .unset = PC_NO_DEFAULT};
     memcpy(f->name, base, sizeof base);
-    for (int i = 2; has_name(table, f->name); i++) {
+    for (int i = 2; pc_table_find(table, f->name) >= 0; i++) {
         char suffix[16];
         int n = snprintf(suffix, sizeof suffix, "_%d", i);
         snprintf(f->name, sizeof f->name, "%.*s%s", PCGPU_NAME_SIZE - 1 - n, base, suffix);
     }
-    f->type = (uint8_t)type;
-    f->offset = offset;
-    f->mask = 0;
-    f->scale = f->shift = f->first = 0;
-    f->remainder = false;
-    f->unset = PC_NO_DEFAULT;
     table->columns++;
     return PCGPU_OK;
 }
@@ -70,7 +56,7 @@ pcgpu_status pc_table_add_unnamed(const pc_file *file, pc_table *table, int colu
 static bool is_packed_color(const pc_table *table, const pc_field *f, int *parts) {
     const bool alpha = strcmp(f->name, "rgba") == 0;
     *parts = alpha ? 4 : 3;
-    return (alpha || strcmp(f->name, "rgb") == 0) && !has_name(table, pc_color_names[0]) &&
+    return (alpha || strcmp(f->name, "rgb") == 0) && pc_table_find(table, pc_color_names[0]) < 0 &&
            (f->type == PCGPU_FLOAT32 || f->type == PCGPU_UINT32 || f->type == PCGPU_INT32) && f->mask == 0 &&
            f->scale == 0 && table->columns + *parts - 1 <= PCGPU_MAX_COLUMNS;
 }

@@ -10,10 +10,6 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_blank(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r'); /* \t \n \v \f \r */
-}
-
 bool pc_text_line(pc_text *text, pc_span *line) {
     if (text->p == text->end) {
         return false;
@@ -32,7 +28,7 @@ bool pc_text_line(pc_text *text, pc_span *line) {
 bool pc_text_filled_line(pc_text *text, pc_span *line) {
     while (pc_text_line(text, line)) {
         for (size_t i = 0; i < line->n; i++) {
-            if (!is_blank(line->p[i])) {
+            if (!pc_is_blank(line->p[i])) {
                 return true;
             }
         }
@@ -43,11 +39,11 @@ bool pc_text_filled_line(pc_text *text, pc_span *line) {
 bool pc_text_token(pc_span *line, pc_span *token) {
     const char *p = line->p;
     const char *end = p + line->n;
-    while (p < end && is_blank(*p)) {
+    while (p < end && pc_is_blank(*p)) {
         p++;
     }
     token->p = p;
-    while (p < end && !is_blank(*p)) {
+    while (p < end && !pc_is_blank(*p)) {
         p++;
     }
     token->n = (size_t)(p - token->p);

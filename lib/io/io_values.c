@@ -20,16 +20,12 @@ size_t pc_type_size(int type) {
     }
 }
 
-static uint64_t load_bits(const unsigned char *p, size_t size, bool swap) {
+uint64_t pc_load_bits(const unsigned char *p, size_t size, bool swap) {
     uint64_t bits = 0;
-    if (swap) {
-        for (size_t i = 0; i < size; i++) {
-            bits = bits << 8 | p[i];
-        }
-    } else {
-        memcpy(&bits, p, size);
+    for (size_t i = 0; i < size && swap; i++) {
+        bits = bits << 8 | p[i];
     }
-    return bits;
+    return swap ? bits : pc_load_number(p, size);
 }
 
 /* IEEE 754 binary16: a sign, 5 bits of exponent, 10 of fraction. */
@@ -42,7 +38,7 @@ static double half_of(uint32_t bits) {
 }
 
 double pc_load_value(const unsigned char *p, int type, bool swap) {
-    uint64_t bits = load_bits(p, pc_type_size(type), swap);
+    uint64_t bits = pc_load_bits(p, pc_type_size(type), swap);
     uint32_t low = (uint32_t)bits;
     float f;
     double d;

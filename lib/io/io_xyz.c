@@ -350,9 +350,8 @@ static pcgpu_status read_rows(xyz_input *in, pc_bytes *packed, bool *again) {
 }
 
 pcgpu_status pc_xyz_read(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
-    const char *text = (const char *)bytes->data;
-    xyz_input in = {.file = file, .text = {.p = text, .end = text + bytes->size}};
-    if (memchr(text, '\0', bytes->size)) {
+    xyz_input in = {.file = file, .text = pc_text_of(bytes)};
+    if (memchr(bytes->data, '\0', bytes->size)) {
         return pc_fail_format(file,
                               "holds zero bytes and is not text in ASCII or UTF-8; give --format, or save it as UTF-8");
     }
