@@ -1,28 +1,49 @@
 /* pcgpu bench: a command on the user's own files with one CPU thread, with all of them and on CUDA, in turns. Each run
  * is a process of its own, so that the time is the user's, the start of CUDA included. Its --json says where the time
  * went. */
+#define _XOPEN_SOURCE 700 /* nftw, mkdtemp */
 #include "bench.h"
 #include "bench_run.h"
+#include "file_set.h"
 #include "job.h"
-#include "numbers.h"
+#include "json_reader.h"
+#include "lines.h"
 
+#include <errno.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-enum { ROUNDS = 3, MOST_ROUNDS = 1000 };
+enum { ROUNDS = 3, MOST_ROUNDS = 1000, STAGES = 16, PATH_SIZE = 4096 };
+
+/* One run. */
+typedef struct run {
+    double seconds; /* from the start of the process to its end */
+    int inputs;
+    int64_t points;
+    char backend[16], device[128];
+    int stage_count;
+    struct {
+        char name[32];
+        double seconds; /* of all inputs together */
+    } stages[STAGES];
+} run;
 
 typedef struct variant {
     const char *name;
     const char *options[4]; /* NULL ends them */
-    bench_run best;         /* of all rounds; seconds 0: not run */
+    run best;               /* of all rounds; seconds 0: not run */
 } variant;
 
 typedef struct bench {
     const command_info *command;
     char **words; /* of the command, without its name */
     int word_count;
+    const char **run_words; /* of a run, and capacity for what it adds */
     int rounds;
-    char folder[4096];
+    char folder[PATH_SIZE];
     variant variants[3];
     int count;
     char why_no_cuda[256];
@@ -52,73 +73,141 @@ static bool check_words(const bench *b, reason *why) {
     return good;
 }
 
-/* The words of a run, in `words`: those of the command, of the variant, and its outputs. The number of words. */
-static int words_of(const bench *b, const variant *v, const bench_paths *paths, const char **words) {
-    int n = 0;
-    words[n++] = "pcgpu";
-    words[n++] = b->command->name;
-    for (int i = 0; i < b->word_count; i++) {
-        words[n++] = b->words[i];
-    }
-    for (int i = 0; v->options[i]; i++) {
-        words[n++] = v->options[i];
-    }
-    words[n++] = "--quiet";
-    words[n++] = "--json";
-    words[n++] = paths->json;
-    const bool prints = b->command->traits & COMMAND_PRINTS_DATA;
-    if (prints || b->command->bit == FOR_FUSE) {
-        words[n++] = "--output";
-        words[n++] = prints ? paths->outputs : paths->model;
-    }
-    words[n] = NULL;
-    return n;
+/* A file or folder of a variant in the temporary folder. */
+static const char *place(const bench *b, const variant *v, const char *end, char path[PATH_SIZE]) {
+    snprintf(path, PATH_SIZE, "%.3900s/%s%s", b->folder, v->name, end);
+    return path;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------------- */
+/* ---- what --json says -------------------------------------------------------------------------------------------- */
 
-static bool run_variant(bench *b, variant *v, int round, reason *why) {
-    static bench_paths paths, first; /* too large for a small stack */
-    bench_run run;
-    const char **words = malloc(((size_t)b->word_count + 16) * sizeof *words);
-    bool good = words || refuse(why, "out of memory");
-    bench_paths_make(b->folder, v->name, &paths);
-    good = good && bench_paths_clear(&paths, why);
-    if (good) {
-        words_of(b, v, &paths, words);
-        good = bench_run_words(words, &paths, &run, why);
+static void add_stage(run *to, const char *name, double seconds) {
+    int i = 0;
+    while (i < to->stage_count && strcmp(to->stages[i].name, name) != 0) {
+        i++;
     }
-    if (good && (v->best.seconds == 0 || run.seconds < v->best.seconds)) {
-        v->best = run;
+    if (i < STAGES && strcmp(name, "total") != 0) {
+        snprintf(to->stages[i].name, sizeof to->stages[i].name, "%.31s", name);
+        to->stages[i].seconds += seconds;
+        to->stage_count += i == to->stage_count;
     }
-    if (good && round == 0 && v != b->variants) {
-        bench_paths_make(b->folder, b->variants[0].name, &first);
-        b->same = b->same && bench_same_outputs(&first, &paths);
-    }
-    free(words);
-    return good;
 }
 
-static bool run_all(bench *b, reason *why) {
-    bool good = true;
-    b->same = true;
-    for (int round = 0; good && round < b->rounds; round++) {
-        for (int i = 0; good && i < b->count; i++) {
-            good = run_variant(b, &b->variants[i], round, why);
+/* Adds what one line of --json says of its inputs. */
+static bool add_line(const line_file *f, run *to) {
+    json_reader r = {.bytes = f->line, .size = f->length, .name = f->name, .remedy = "report this", .why = f->why};
+    char key[32] = "";
+    bool in_seconds = false;
+    json_event e;
+    json_begin(&r);
+    to->inputs++;
+    while ((e = json_next(&r)) != JSON_END && e != JSON_WRONG) {
+        if (e == JSON_KEY) {
+            in_seconds = r.depth == 1 ? strcmp(r.text, "seconds") == 0 : in_seconds;
+            snprintf(key, sizeof key, "%.31s", r.text);
+        } else if (e == JSON_NUMBER && r.depth == 1 && strcmp(key, "points_in") == 0) {
+            to->points += (int64_t)r.number;
+        } else if (e == JSON_STRING && r.depth == 1 && strcmp(key, "backend") == 0) {
+            snprintf(to->backend, sizeof to->backend, "%.15s", r.text);
+        } else if (e == JSON_STRING && r.depth == 1 && strcmp(key, "device") == 0) {
+            snprintf(to->device, sizeof to->device, "%.127s", r.text);
+        } else if (e == JSON_NUMBER && r.depth == 2 && in_seconds) {
+            add_stage(to, key, r.number);
         }
     }
-    return good;
+    return e == JSON_END;
+}
+
+static bool read_json(const char *path, run *to, reason *why) {
+    line_file f;
+    bool good = open_lines(&f, path, why);
+    if (!good) {
+        return false;
+    }
+    while (good && next_line(&f)) {
+        good = add_line(&f, to);
+    }
+    return close_lines(&f) && good;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *where) {
+    (void)st, (void)kind, (void)where;
+    return remove(path);
+}
+
+static void remove_folder(const char *folder) {
+    nftw(folder, remove_entry, 32, FTW_DEPTH | FTW_PHYS);
+}
+
+static char walked[PATH_SIZE], compared[PATH_SIZE];
+
+static int differs(const char *path, const struct stat *st, int kind, struct FTW *where) {
+    char other[2 * PATH_SIZE];
+    (void)st, (void)where;
+    snprintf(other, sizeof other, "%s/%s", compared, path + strlen(walked));
+    return kind == FTW_F && !files_are_equal(path, other);
+}
+
+/* Whether the other variant has every file of this one, standard output included, with the same bytes. */
+static bool has_files_of(const bench *b, const variant *v, const variant *other) {
+    place(b, v, "", walked);
+    place(b, other, "", compared);
+    return nftw(walked, differs, 32, FTW_PHYS) == 0;
+}
+
+/* The files of a run are too large for a small stack. */
+static struct paths {
+    char folder[PATH_SIZE], output[PATH_SIZE], printed[PATH_SIZE], report[PATH_SIZE], messages[PATH_SIZE];
+} paths;
+
+/* The words of a run: those of the command, of the variant, and its outputs. */
+static void words_of(const bench *b, const variant *v, const char **words) {
+    const char *last[] = {"--quiet", "--json", paths.report, "--output", paths.output, NULL};
+    *words++ = "pcgpu";
+    *words++ = b->command->name;
+    memcpy(words, b->words, (size_t)b->word_count * sizeof *words);
+    words += b->word_count;
+    for (int i = 0; v->options[i]; i++) {
+        *words++ = v->options[i];
+    }
+    if (!(b->command->traits & COMMAND_PRINTS_DATA) && b->command->bit != FOR_FUSE) {
+        last[3] = NULL;
+    }
+    memcpy(words, last, sizeof last);
+}
+
+static bool run_variant(bench *b, variant *v, bool compares, reason *why) {
+    run one = {0};
+    remove_folder(place(b, v, "", paths.folder));
+    if (mkdir(paths.folder, 0700) != 0 || mkdir(place(b, v, "/out", paths.output), 0700) != 0) {
+        return refuse(why, "%s: cannot create the folder: %s; set TMPDIR", paths.folder, strerror(errno));
+    }
+    place(b, v, b->command->bit == FOR_FUSE ? "/out/model.ply" : "/out/", paths.output);
+    place(b, v, "/printed", paths.printed);
+    unlink(place(b, v, ".json", paths.report));
+    words_of(b, v, b->run_words);
+    if (!bench_run(b->run_words, paths.printed, place(b, v, ".err", paths.messages), &one.seconds, why) ||
+        !read_json(paths.report, &one, why)) {
+        return false;
+    }
+    if (v->best.seconds == 0 || one.seconds < v->best.seconds) {
+        v->best = one;
+    }
+    b->same = b->same && (!compares || (has_files_of(b, b->variants, v) && has_files_of(b, v, b->variants)));
+    return true;
 }
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static void print_table(const bench *b) {
-    const bench_run *first = &b->variants[0].best;
+    const run *first = &b->variants[0].best;
     printf("pcgpu %s: %d inputs, %lld points, best of %d runs each\n", b->command->name, first->inputs,
            (long long)first->points, b->rounds);
     printf("%-13s %9s %10s %8s   milliseconds per input, all threads together\n", "", "seconds", "inputs/s", "ratio");
     for (int i = 0; i < b->count; i++) {
-        const bench_run *r = &b->variants[i].best;
+        const run *r = &b->variants[i].best;
         printf("%-13s %9.3f %10.1f %8.2f  ", b->variants[i].name, r->seconds, r->inputs / r->seconds,
                first->seconds / r->seconds);
         for (int k = 0; k < r->stage_count; k++) {
@@ -147,7 +236,7 @@ static void print_json(const bench *b, FILE *stream) {
     json_key(&out, "variants");
     fputc('[', stream);
     for (int i = 0; i < b->count; i++) {
-        const bench_run *r = &b->variants[i].best;
+        const run *r = &b->variants[i].best;
         fputs(i ? ", " : "", stream);
         json_open(&out, NULL);
         json_text(&out, "name", b->variants[i].name);
@@ -172,6 +261,11 @@ static void print_json(const bench *b, FILE *stream) {
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
+static int fail(int code, const reason *why) {
+    report_error(NULL, "%s", why->text);
+    return code;
+}
+
 static void choose_variants(bench *b) {
     pcgpu_device_info device;
     int driver = 0;
@@ -183,20 +277,21 @@ static void choose_variants(bench *b) {
     }
 }
 
-static int fail(const reason *why, int code) {
-    report_error(NULL, "%s", why->text);
-    return code;
-}
-
+/* Runs all variants in turns and reports them. */
 static int run_in_folder(bench *b, const char *json_path) {
     reason why;
     output json_file = {0};
+    bool good = true;
     if (json_path && !output_open(&json_file, json_path, false, true)) {
         return EXIT_FAILED;
     }
-    if (!run_all(b, &why)) {
+    b->same = true;
+    for (int i = 0; good && i < b->rounds * b->count; i++) {
+        good = run_variant(b, &b->variants[i % b->count], i < b->count, &why);
+    }
+    if (!good) {
         output_discard(&json_file);
-        return fail(&why, EXIT_FAILED);
+        return fail(EXIT_FAILED, &why);
     }
     if (json_path) {
         print_json(b, json_file.stream);
@@ -224,8 +319,8 @@ int bench_main(int count, char **words) {
             break;
         }
         if (rounds && (*end != '\0' || b.rounds < 1 || b.rounds > MOST_ROUNDS)) {
-            refuse(&why, "rounds %.80s; give 1 to %d", words[at + 1], MOST_ROUNDS);
-            return fail(&why, EXIT_USAGE);
+            report_error(NULL, "rounds %.80s; give 1 to %d", words[at + 1], MOST_ROUNDS);
+            return EXIT_USAGE;
         }
     }
     if (at < count && (strcmp(words[at], "--help") == 0 || strcmp(words[at], "-h") == 0)) {
@@ -236,21 +331,27 @@ int bench_main(int count, char **words) {
     b.words = words + at + 1;
     b.word_count = count - at - 1;
     if (!b.command || !(b.command->bit & FOR_DEVICES)) {
-        refuse(&why,
-               "bench: which command? give pcgpu bench [--rounds N] [--json FILE] COMMAND ARGUMENT..., such as pcgpu "
-               "bench sample -m 4096 scans/");
-        return fail(&why, EXIT_USAGE);
+        report_error(NULL,
+                     "bench: which command? give pcgpu bench [--rounds N] [--json FILE] COMMAND ARGUMENT..., such as "
+                     "pcgpu bench sample -m 4096 scans/");
+        return EXIT_USAGE;
     }
     if (!check_words(&b, &why)) {
-        return fail(&why, EXIT_USAGE);
+        return fail(EXIT_USAGE, &why);
     }
     choose_variants(&b);
-    bench_catch_signals();
-    if (!bench_folder_make(b.folder, sizeof b.folder, &why)) {
-        return fail(&why, EXIT_FAILED);
+    const char *base = getenv("TMPDIR");
+    snprintf(b.folder, sizeof b.folder, "%s/pcgpu-bench-XXXXXX", base && *base ? base : "/tmp");
+    b.run_words = malloc(((size_t)b.word_count + 16) * sizeof *b.run_words);
+    if (!b.run_words || !mkdtemp(b.folder)) {
+        report_error(NULL, "%s: cannot create a folder: %s; set TMPDIR", b.folder, strerror(errno));
+        free(b.run_words);
+        return EXIT_FAILED;
     }
+    bench_catch_signals();
     const int code = run_in_folder(&b, json_path);
-    bench_folder_remove(b.folder);
+    remove_folder(b.folder);
+    free(b.run_words);
     return code;
 }
 
