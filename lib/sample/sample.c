@@ -25,10 +25,7 @@ void pcgpu_sampled_free(pcgpu_sampled *result) {
 
 pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *p, int clouds) {
     bool random = p->method == PCGPU_SAMPLE_RANDOM;
-    pcgpu_status status = pc_struct_check(context, "pcgpu_sample_params", p->struct_size, sizeof *p);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_sample_params", p->struct_size, sizeof *p));
     if (p->count < 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
     }
@@ -115,34 +112,29 @@ static pcgpu_status allocate_picks(pcgpu_context *context, const pc_sample_job *
                                    pcgpu_sampled *result) {
     const uint64_t bytes = (uint64_t)(job->count > 0 ? job->count : 1) * sizeof(int32_t),
                    most = job->files ? IN_MEMORY : UINT64_MAX;
-    void *indices = NULL, *squared = NULL;
-    pcgpu_status status = pc_allocate(context, bytes, most, &indices);
-    status = status == PCGPU_OK && distances ? pc_allocate(context, bytes, most, &squared) : status;
-    result->indices = indices;
-    result->distances = squared;
-    return status;
+    void *memory = NULL;
+    PC_TRY(pc_allocate(context, bytes, most, &memory));
+    result->indices = memory;
+    if (distances) {
+        PC_TRY(pc_allocate(context, bytes, most, &memory));
+        result->distances = memory;
+    }
+    return PCGPU_OK;
 }
 
 /* The job of the points that are selected; job->files is set. */
 static pcgpu_status prepare(pcgpu_context *context, int64_t rows, const pcgpu_sample_params *p, prepared *made,
                             pc_sample_job *job, pcgpu_sampled *result) {
-    pc_points *points = &made->points;
-    pcgpu_status status = PCGPU_OK;
+    const pc_points *points = &made->points;
+    const bool farthest = p->method == PCGPU_SAMPLE_FPS;
     if (p->seed_count && points->n > 0) {
-        status = pc_sample_seeds(context, p, points, rows, &made->seeds);
+        PC_TRY(pc_sample_seeds(context, p, points, rows, &made->seeds));
     }
-    if (status == PCGPU_OK) {
-        status = pc_sample_count(context, p, points->n, rows, &job->count);
+    PC_TRY(pc_sample_count(context, p, points->n, rows, &job->count));
+    if (farthest && !p->seed_count) {
+        PC_TRY(pc_sample_start(context, p, points, rows, &job->start));
     }
-    if (status == PCGPU_OK && p->method == PCGPU_SAMPLE_FPS && !p->seed_count) {
-        status = pc_sample_start(context, p, points, rows, &job->start);
-    }
-    if (status == PCGPU_OK) {
-        status = allocate_picks(context, job, p->method == PCGPU_SAMPLE_FPS, result);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(allocate_picks(context, job, farthest, result));
     job->n = points->n;
     job->x = points->x;
     job->y = points->y;
@@ -220,13 +212,12 @@ static void note_stage(pcgpu_sampled *results, int count, const char *stage, dou
 }
 
 static pcgpu_status run_random(pcgpu_context *context, uint64_t seed, pc_sample_job *jobs, int count, pcgpu_run *run) {
-    pcgpu_status status = PCGPU_OK;
     *run = (pcgpu_run){.threads = 1, .backend = "cpu", .reason = "random draws are made on the host"};
     snprintf(run->device, sizeof run->device, "%s", context->cpu_name);
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        status = pc_random_draw(context, seed, &jobs[i]);
+    for (int i = 0; i < count; i++) {
+        PC_TRY(pc_random_draw(context, seed, &jobs[i]));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* The coverage of an existing sample: farthest point sampling of no points with the sample as seeds. */
@@ -288,6 +279,12 @@ static pcgpu_status run_jobs(pcgpu_context *context, const pcgpu_sample_params *
     return status;
 }
 
+static pcgpu_status select_points(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                                  prepared *made, pc_sample_job *job, pcgpu_sampled *result) {
+    PC_TRY(pc_points_select(context, cloud, params->drop_origin, &made->points, &result->run));
+    return prepare(context, cloud->rows, params, made, job, result);
+}
+
 pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
                                 const pcgpu_sample_params *params, pcgpu_sampled *results) {
     if (count < 0) {
@@ -304,22 +301,21 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
         status = pc_fail_memory(context, (uint64_t)count * (sizeof *made + sizeof *jobs), "a batch");
         goto done;
     }
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
+    for (int i = 0; i < count; i++) {
         const double begin = pc_now();
-        status = pc_points_select(context, clouds[i], params->drop_origin, &made[i].points, &results[i].run);
-        status =
-            status == PCGPU_OK ? prepare(context, clouds[i]->rows, params, &made[i], &jobs[i], &results[i]) : status;
+        status = select_points(context, clouds[i], params, &made[i], &jobs[i], &results[i]);
         pc_stage(&results[i].run, "select", begin);
         if (status != PCGPU_OK && count > 1) {
             char why[512];
             snprintf(why, sizeof why, "%.511s", context->errors.text);
             pc_fail(context, status, "cloud %d of the batch: %s", i, why);
         }
+        if (status != PCGPU_OK) {
+            goto done;
+        }
     }
-    if (status == PCGPU_OK) {
-        status = run_jobs(context, params, jobs, count, results);
-    }
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
+    PC_TRY_OR(done, status, run_jobs(context, params, jobs, count, results));
+    for (int i = 0; i < count; i++) {
         finish(&made[i].points, &jobs[i], params->method == PCGPU_SAMPLE_FPS || params->coverage, &results[i]);
     }
 done:
@@ -340,11 +336,11 @@ pcgpu_status pc_sample_points(pcgpu_context *context, pc_points *points, int64_t
                               const pcgpu_sample_params *params, pcgpu_sampled *result) {
     prepared made = {.points = *points};
     pc_sample_job job = {.files = files ? context : NULL};
-    pcgpu_status status = prepare(context, rows, params, &made, &job, result);
-    status = status == PCGPU_OK ? run_jobs(context, params, &job, 1, result) : status;
-    if (status == PCGPU_OK) {
-        finish(&made.points, &job, true, result);
-    }
+    pcgpu_status status;
+    PC_TRY_OR(done, status, prepare(context, rows, params, &made, &job, result));
+    PC_TRY_OR(done, status, run_jobs(context, params, &job, 1, result));
+    finish(&made.points, &job, true, result);
+done:
     free(made.seeds);
     return status;
 }

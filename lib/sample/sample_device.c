@@ -64,11 +64,11 @@ pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcg
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
                        "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
     }
-    pcgpu_status status = check_params(context, params);
-    status = status == PCGPU_OK ? check_clouds(context, clouds, params) : status;
-    if (status == PCGPU_OK && (!picks->indices || (picks->index_bytes != 4 && picks->index_bytes != 8))) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "indices of %d bytes; give memory for 4 or 8 each",
-                         picks->index_bytes);
+    PC_TRY(check_params(context, params));
+    PC_TRY(check_clouds(context, clouds, params));
+    if (!picks->indices || (picks->index_bytes != 4 && picks->index_bytes != 8)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "indices of %d bytes; give memory for 4 or 8 each",
+                       picks->index_bytes);
     }
-    return status == PCGPU_OK ? pc_cuda_sample_device(context, stream, clouds, params, picks) : status;
+    return pc_cuda_sample_device(context, stream, clouds, params, picks);
 }

@@ -68,18 +68,20 @@ static pcgpu_status collect(pcgpu_pieces *pieces, bool drop_origin, bool have_re
     return status;
 }
 
-/* Draws the picks, in the order of the points, into new memory. */
-static pcgpu_status draw(pcgpu_context *context, uint64_t seed, int64_t n, size_t count, pick **picks) {
-    int64_t *drawn = malloc(count * sizeof *drawn);
-    *picks = malloc(count * sizeof **picks);
-    pcgpu_status status = drawn && *picks
-                              ? pc_random_draw_sparse(context, seed, n, (int64_t)count, drawn)
-                              : pc_fail_memory(context, count * (sizeof *drawn + sizeof **picks), "the picks");
-    for (size_t k = 0; k < count && status == PCGPU_OK; k++) {
-        (*picks)[k] = (pick){drawn[k], (int64_t)k};
-    }
-    if (status == PCGPU_OK) {
-        qsort(*picks, count, sizeof **picks, by_point);
+/* Memory for picks; malloc'd. */
+static pcgpu_status allocate_picks(pcgpu_context *context, int64_t count, pick **picks) {
+    const size_t bytes = (size_t)(count + 1) * sizeof **picks;
+    *picks = malloc(bytes);
+    return *picks ? PCGPU_OK : pc_fail_memory(context, bytes, "the picks");
+}
+
+/* Draws the picks. */
+static pcgpu_status draw(pcgpu_context *context, uint64_t seed, int64_t n, int64_t count, pick *picks) {
+    int64_t *drawn = malloc((size_t)count * sizeof *drawn);
+    pcgpu_status status = drawn ? pc_random_draw_sparse(context, seed, n, count, drawn)
+                                : pc_fail_memory(context, (uint64_t)count * sizeof *drawn, "the picks");
+    for (int64_t k = 0; k < count && status == PCGPU_OK; k++) {
+        picks[k] = (pick){drawn[k], k};
     }
     free(drawn);
     return status;
@@ -102,16 +104,15 @@ static pcgpu_status take_points(pcgpu_context *context, pcgpu_pieces *pieces, bo
     pcgpu_cloud piece;
     pcgpu_run counted = {0};
     void *coordinates = NULL, *records = NULL;
-    pcgpu_status status = pc_allocate(context, 3 * n * sizeof(float), most, &coordinates);
-    status =
-        status == PCGPU_OK && points->n < rows ? pc_allocate(context, n * sizeof(int32_t), most, &records) : status;
+    PC_TRY(pc_allocate(context, 3 * n * sizeof(float), most, &coordinates));
     points->memory = points->x = coordinates;
-    points->rows = records;
-    if (status != PCGPU_OK) {
-        return status;
-    }
     points->y = points->x + n;
     points->z = points->y + n;
+    if (points->n < rows) {
+        PC_TRY(pc_allocate(context, n * sizeof(int32_t), most, &records));
+        points->rows = records;
+    }
+    pcgpu_status status;
     int64_t record = 0, next = 0;
     while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
         for (int64_t i = 0; i < piece.rows; i++) {
@@ -131,48 +132,43 @@ static pcgpu_status take_points(pcgpu_context *context, pcgpu_pieces *pieces, bo
     return status;
 }
 
-/* Farthest point sampling; the picks in the order of their records, in new memory. */
+/* Farthest point sampling; the picks are in new memory. */
 static pcgpu_status pick_farthest(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
                                   int64_t rows, int64_t n, size_t memory, pcgpu_sampled *result, pick **picks) {
     pc_points points = {.n = n};
     const bool files = (double)n * POINT_BYTES > (double)memory;
-    pcgpu_status status = PCGPU_OK;
+    pcgpu_status status;
     if (rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld points; farthest point sampling has indices of 32 bits, so split the cloud below 2^31, or "
                        "sample at random",
                        (long long)rows);
     }
-    status = n > 0 ? take_points(context, pieces, params->drop_origin, files, rows, &points) : status;
-    status = status == PCGPU_OK ? pc_sample_points(context, &points, rows, files, params, result) : status;
-    pc_points_free(&points);
-    *picks = status == PCGPU_OK ? malloc((size_t)(result->count + 1) * sizeof **picks) : NULL;
-    if (status == PCGPU_OK && !*picks) {
-        status = pc_fail_memory(context, (uint64_t)result->count * sizeof **picks, "the picks");
-    }
-    for (int64_t k = 0; k < result->count && status == PCGPU_OK; k++) {
+    PC_TRY_OR(done, status, n > 0 ? take_points(context, pieces, params->drop_origin, files, rows, &points) : PCGPU_OK);
+    PC_TRY_OR(done, status, pc_sample_points(context, &points, rows, files, params, result));
+    PC_TRY_OR(done, status, allocate_picks(context, result->count, picks));
+    for (int64_t k = 0; k < result->count; k++) {
         (*picks)[k] = (pick){result->indices[k], k};
     }
-    if (status == PCGPU_OK) {
-        qsort(*picks, (size_t)result->count, sizeof **picks, by_point);
-    }
+done:
+    pc_points_free(&points);
     return status;
 }
 
-/* Random draws; the picks in the order of the points, in new memory. */
+/* Random draws; the picks are in new memory. */
 static pcgpu_status pick_at_random(pcgpu_context *context, const pcgpu_sample_params *params, const pcgpu_cloud *whole,
                                    int64_t n, size_t memory, pcgpu_sampled *result, int64_t **wide, pick **picks) {
     const double each =
         (double)whole->columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + 2 * sizeof(int64_t);
-    pcgpu_status status = pc_sample_count(context, params, n, whole->rows, &result->count);
-    if (status == PCGPU_OK && (double)result->count * each > (double)memory) {
-        status = pc_fail(context, PCGPU_ERROR_MEMORY,
-                         "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask "
-                         "for fewer",
-                         (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
+    PC_TRY(pc_sample_count(context, params, n, whole->rows, &result->count));
+    if ((double)result->count * each > (double)memory) {
+        return pc_fail(context, PCGPU_ERROR_MEMORY,
+                       "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask for fewer",
+                       (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
     }
-    status = status == PCGPU_OK ? draw(context, params->seed, n, (size_t)result->count, picks) : status;
-    return status == PCGPU_OK ? allocate_records(context, whole->rows, result, wide) : status;
+    PC_TRY(allocate_picks(context, result->count, picks));
+    PC_TRY(draw(context, params->seed, n, result->count, *picks));
+    return allocate_records(context, whole->rows, result, wide);
 }
 
 static void describe_run(const pcgpu_context *context, int64_t rows, bool random, pcgpu_run *run) {
@@ -195,35 +191,36 @@ pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, c
     memset(cloud, 0, sizeof *cloud);
     *wide = NULL;
     pcgpu_pieces_describe(pieces, &whole);
-    pcgpu_status status = pc_sample_check(context, params, 1);
-    if (status == PCGPU_OK && random && params->seed_count) {
+    pcgpu_status status;
+    PC_TRY(pc_sample_check(context, params, 1));
+    if (random && params->seed_count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a file in pieces is sampled at random without seeds; leave them out, or give more memory");
     }
-    status = status == PCGPU_OK ? count_usable(pieces, params->drop_origin, &result->run) : status;
+    PC_TRY_OR(done, status, count_usable(pieces, params->drop_origin, &result->run));
     const int64_t n = whole.rows - result->run.non_finite - result->run.at_origin;
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
-    if (status == PCGPU_OK) {
-        status = random ? pick_at_random(context, params, &whole, n, memory, result, wide, &picks)
-                        : pick_farthest(context, pieces, params, whole.rows, n, memory, result, &picks);
-    }
+    PC_TRY_OR(done, status,
+              random ? pick_at_random(context, params, &whole, n, memory, result, wide, &picks)
+                     : pick_farthest(context, pieces, params, whole.rows, n, memory, result, &picks));
+    qsort(picks, (size_t)result->count, sizeof *picks, by_point);
     if (random) {
         pc_stage(&result->run, "sample", begin);
         result->coverage = NAN;
     }
     begin = pc_now();
-    status = status == PCGPU_OK ? pc_cloud_create_like(context, &whole, result->count, cloud) : status;
-    status = status == PCGPU_OK ? collect(pieces, params->drop_origin, !random, picks, result, *wide, cloud) : status;
+    PC_TRY_OR(done, status, pc_cloud_create_like(context, &whole, result->count, cloud));
+    PC_TRY_OR(done, status, collect(pieces, params->drop_origin, !random, picks, result, *wide, cloud));
     pc_stage(&result->run, "gather", begin);
+    describe_run(context, whole.rows, random, &result->run);
+done:
     free(picks);
     if (status != PCGPU_OK) {
         pcgpu_sampled_free(result);
         pcgpu_cloud_free(cloud);
         free(*wide);
         *wide = NULL;
-        return status;
     }
-    describe_run(context, whole.rows, random, &result->run);
-    return PCGPU_OK;
+    return status;
 }

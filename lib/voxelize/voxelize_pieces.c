@@ -78,29 +78,30 @@ static pcgpu_status add_to_files(piecewise *r, size_t row) {
     pc_voxel_table *t = &r->table;
     const int64_t count = t->count;
     int32_t coords[4 * BLOCK], counts[BLOCK];
-    pcgpu_status status = count ? pc_spool_add(r->context, &r->features, t->values, (size_t)count * row) : PCGPU_OK;
-    for (int64_t i = 0; i < count && r->arrays && status == PCGPU_OK; i += BLOCK) {
+    if (count > 0) {
+        PC_TRY(pc_spool_add(r->context, &r->features, t->values, (size_t)count * row));
+    }
+    for (int64_t i = 0; i < count && r->arrays; i += BLOCK) {
         const int64_t end = i + BLOCK < count ? i + BLOCK : count;
         fill_arrays(t, i, end, coords, counts);
-        status = pc_spool_add(r->context, &r->coords, coords, (size_t)(end - i) * 4 * sizeof *coords);
-        status = status == PCGPU_OK ? pc_spool_add(r->context, &r->counts, counts, (size_t)(end - i) * sizeof *counts)
-                                    : status;
+        PC_TRY(pc_spool_add(r->context, &r->coords, coords, (size_t)(end - i) * 4 * sizeof *coords));
+        PC_TRY(pc_spool_add(r->context, &r->counts, counts, (size_t)(end - i) * sizeof *counts));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status take_files(piecewise *r) {
     pcgpu_voxels *out = r->out;
-    void *memory[3] = {0};
-    pcgpu_status status = pc_spool_take(r->context, &r->features, &memory[0]);
-    if (r->arrays && status == PCGPU_OK) {
-        status = pc_spool_take(r->context, &r->coords, &memory[1]);
-        status = status == PCGPU_OK ? pc_spool_take(r->context, &r->counts, &memory[2]) : status;
+    void *memory = NULL;
+    PC_TRY(pc_spool_take(r->context, &r->features, &memory));
+    out->features = memory;
+    if (r->arrays) {
+        PC_TRY(pc_spool_take(r->context, &r->coords, &memory));
+        out->coords = memory;
+        PC_TRY(pc_spool_take(r->context, &r->counts, &memory));
+        out->counts = memory;
     }
-    out->features = memory[0];
-    out->coords = memory[1];
-    out->counts = memory[2];
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status finish_pass(piecewise *r) {
@@ -117,8 +118,8 @@ static pcgpu_status finish_pass(piecewise *r) {
     if (only) {
         return take_features(r, row);
     }
-    pcgpu_status status = add_to_files(r, row);
-    return last && status == PCGPU_OK ? take_files(r) : status;
+    PC_TRY(add_to_files(r, row));
+    return last ? take_files(r) : PCGPU_OK;
 }
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
@@ -150,11 +151,8 @@ static pcgpu_status add_pieces(piecewise *r, bool first) {
         if (first && r->out->point_voxel) {
             memset(r->out->point_voxel + record, 0xff, (size_t)piece.rows * sizeof *r->out->point_voxel);
         }
-        status = pc_group_records(r->context, &job, &groups);
-        status = status == PCGPU_OK ? pc_table_add_piece(&r->table, &groups, piece.data, record) : status;
-        if (status != PCGPU_OK) {
-            break;
-        }
+        PC_TRY(pc_group_records(r->context, &job, &groups));
+        PC_TRY(pc_table_add_piece(&r->table, &groups, piece.data, record));
         r->out->run.threads = r->context->worked > r->out->run.threads ? r->context->worked : r->out->run.threads;
         r->out->run.non_finite += first ? groups.drops.non_finite : 0;
         r->out->run.at_origin += first ? groups.drops.at_origin : 0;
@@ -167,40 +165,41 @@ static pcgpu_status add_pieces(piecewise *r, bool first) {
 static pcgpu_status run_passes(piecewise *r, pc_table_kind kind, size_t memory) {
     r->table = (pc_voxel_table){
         .context = r->context, .job = &r->job, .kind = kind, .memory = memory, .point_voxel = r->out->point_voxel};
-    pcgpu_status status = pc_table_open(&r->table, r->job.rows, r->arrays);
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_table_open(&r->table, r->job.rows, r->arrays));
     const pc_table_kind begins = r->table.kind;
-    for (bool first = true; status == PCGPU_OK && (first || r->table.left > 0); first = false) {
+    for (bool first = true; first || r->table.left > 0; first = false) {
         if (!first) {
             pc_table_next(&r->table);
             r->table.kind = begins;
         }
-        status = add_pieces(r, first);
-        if (status == PCGPU_OK && kind == PC_TABLE_NEAREST) {
+        PC_TRY_OR(done, status, add_pieces(r, first));
+        if (kind == PC_TABLE_NEAREST) {
             pc_table_seek_nearest(&r->table);
-            status = add_pieces(r, false);
+            PC_TRY_OR(done, status, add_pieces(r, false));
         }
-        status = status == PCGPU_OK ? finish_pass(r) : status;
+        PC_TRY_OR(done, status, finish_pass(r));
     }
+done:
     pc_table_close(&r->table);
     return status;
 }
 
 static pcgpu_status voxelize(piecewise *r, size_t memory, bool point_voxel) {
     pcgpu_voxels *out = r->out;
-    pcgpu_status status = PCGPU_OK;
     void *ids = NULL;
     out->columns = r->job.columns;
     out->capacity = 1;
     if (point_voxel) {
         const uint64_t bytes = (uint64_t)r->job.rows * sizeof *out->point_voxel;
-        status = pc_allocate(r->context, bytes, memory / 4, &ids);
+        PC_TRY(pc_allocate(r->context, bytes, memory / 4, &ids));
         memory -= bytes <= memory / 4 ? bytes : 0;
         out->point_voxel = ids;
     }
     const pc_table_kind kind = r->job.features == PCGPU_FEATURES_NEAREST ? PC_TABLE_NEAREST
                                : r->job.features == PCGPU_FEATURES_FIRST ? PC_TABLE_FIRST
                                                                          : PC_TABLE_EXACT;
-    return status == PCGPU_OK ? run_passes(r, kind, memory) : status;
+    return run_passes(r, kind, memory);
 }
 
 pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_voxelize_params *params,
@@ -210,35 +209,32 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
     double begin = pc_now();
     memset(result, 0, sizeof *result);
     pcgpu_pieces_describe(pieces, &whole);
-    pcgpu_status status = pc_voxelize_check(context, &whole, params, true);
-    if (status == PCGPU_OK && (params->max_points || params->max_voxels || pc_features_are_padded(params->features))) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "a file in pieces is voxelized without limits, to means, first or nearest points; leave them "
-                         "out, downsample it first, or give more memory");
-    }
-    if (status != PCGPU_OK) {
-        return status;
+    PC_TRY(pc_voxelize_check(context, &whole, params, true));
+    if (params->max_points || params->max_voxels || pc_features_are_padded(params->features)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a file in pieces is voxelized without limits, to means, first or nearest points; leave them "
+                       "out, downsample it first, or give more memory");
     }
     piecewise r = {.context = context, .pieces = pieces, .arrays = wanted & PCGPU_PIECES_ARRAYS, .out = result};
+    pcgpu_status status;
     r.job = pc_voxelize_job_of(&whole, params);
     result->run.threads = 1;
-    status = params->range_auto ? survey_pieces(&r, &found) : PCGPU_OK;
-    status =
-        status == PCGPU_OK ? pc_voxelize_grid(context, &whole, params, &found, &r.job.grid, result->range) : status;
+    PC_TRY_OR(done, status, params->range_auto ? survey_pieces(&r, &found) : PCGPU_OK);
+    PC_TRY_OR(done, status, pc_voxelize_grid(context, &whole, params, &found, &r.job.grid, result->range));
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
-    status = status == PCGPU_OK ? voxelize(&r, memory, wanted & PCGPU_PIECES_POINT_VOXEL) : status;
-    pc_spool_close(&r.features);
-    pc_spool_close(&r.coords);
-    pc_spool_close(&r.counts);
-    if (status != PCGPU_OK) {
-        pcgpu_voxels_free(result);
-        return status;
-    }
+    PC_TRY_OR(done, status, voxelize(&r, memory, wanted & PCGPU_PIECES_POINT_VOXEL));
     pc_stage(&result->run, "voxelize", begin);
     pc_voxelize_describe(&r.job, result);
     snprintf(result->run.backend, sizeof result->run.backend, "cpu");
     snprintf(result->run.device, sizeof result->run.device, "%s", context->cpu_name);
     snprintf(result->run.reason, sizeof result->run.reason, "the file is read in pieces");
-    return PCGPU_OK;
+done:
+    pc_spool_close(&r.features);
+    pc_spool_close(&r.coords);
+    pc_spool_close(&r.counts);
+    if (status != PCGPU_OK) {
+        pcgpu_voxels_free(result);
+    }
+    return status;
 }
