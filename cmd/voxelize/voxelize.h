@@ -2,10 +2,9 @@
 #ifndef VOXELIZE_H
 #define VOXELIZE_H
 
+#include "cloud.h"
 #include "job.h"
 
-/* True for features with one row per point. */
-bool features_are_padded(pcgpu_features features);
 /* The parameters of the library, from the options in effect. */
 pcgpu_voxelize_params voxelize_parameters(const job *j);
 

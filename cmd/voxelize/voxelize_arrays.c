@@ -19,7 +19,7 @@ void voxels_warn_rounded(const job *j, double largest) {
 
 void voxels_add_offset(const job *j, pcgpu_voxels *v) {
     const double *offset = j->clouds[0].offset;
-    bool padded = features_are_padded(j->session->options->voxelize.features);
+    bool padded = pc_features_are_padded(j->session->options->voxelize.features);
     double largest = 0;
     if (offset[0] == 0 && offset[1] == 0 && offset[2] == 0) {
         return;
@@ -65,7 +65,7 @@ static const struct {
 static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v) {
     pcgpu_array a = {.name = "voxels", .type = PCGPU_FLOAT32, .data = v->features};
     a.shape[a.dimensions++] = v->count;
-    if (features_are_padded(j->session->options->voxelize.features)) {
+    if (pc_features_are_padded(j->session->options->voxelize.features)) {
         a.shape[a.dimensions++] = v->capacity;
     }
     a.shape[a.dimensions++] = v->columns;

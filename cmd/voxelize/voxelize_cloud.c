@@ -49,7 +49,7 @@ static void take_rows(const pcgpu_cloud *input, pcgpu_voxels *v, pcgpu_cloud *ou
 static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
     const pcgpu_cloud *input = &j->clouds[0];
     pcgpu_voxels means = {0};
-    if (features_are_padded(j->session->options->voxelize.features)) {
+    if (pc_features_are_padded(j->session->options->voxelize.features)) {
         pcgpu_voxelize_params params = voxelize_parameters(j);
         params.features = PCGPU_FEATURES_MEAN;
         pcgpu_status status = pcgpu_voxelize(j->session->context, input, &params, &means);

@@ -12,7 +12,7 @@ static const char *lacking(const option_values *o) {
     return o->sweeps > 0                             ? "sweeps"
            : o->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
            : o->voxelize.max_points > 0 || o->voxelize.max_voxels > 0 ? "max-points or max-voxels"
-           : features_are_padded(o->voxelize.features)                ? "features of the points of a voxel"
+           : pc_features_are_padded(o->voxelize.features)             ? "features of the points of a voxel"
                                                                       : NULL;
 }
 

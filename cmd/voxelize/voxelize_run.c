@@ -4,10 +4,6 @@
 
 #include <string.h>
 
-bool features_are_padded(pcgpu_features features) {
-    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
-}
-
 pcgpu_voxelize_params voxelize_parameters(const job *j) {
     pcgpu_voxelize_params params = j->session->options->voxelize;
     params.drop_origin = j->session->options->drop_origin;
@@ -95,7 +91,7 @@ static void warn_labels(const job *j) {
                                            "timestamp", "gps_time"};
     const option_values *o = j->session->options;
     const pcgpu_cloud *cloud = &j->clouds[0];
-    const bool cloud_of_means = j->format && !j->format->writes_arrays && features_are_padded(o->voxelize.features);
+    const bool cloud_of_means = j->format && !j->format->writes_arrays && pc_features_are_padded(o->voxelize.features);
     char labels[256] = "";
     if ((o->voxelize.features != PCGPU_FEATURES_MEAN && !cloud_of_means) || o->voxelization == VOXELIZATION_DYNAMIC) {
         return;

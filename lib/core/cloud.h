@@ -32,6 +32,11 @@ static inline bool pc_is_at(const float origin[3], const float *p) {
     return p[0] == origin[0] && p[1] == origin[1] && p[2] == origin[2];
 }
 
+/* Features of voxels that have a row per point, with zeros up to the capacity of the voxel. */
+static inline bool pc_features_are_padded(pcgpu_features features) {
+    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
+}
+
 /* The usable points of a cloud as separate arrays. */
 typedef struct pc_points {
     int64_t n;

@@ -22,11 +22,6 @@ typedef struct pc_voxelize_job {
     float skip[3]; /* the record that counts as the origin: -offset, normally 0 0 0 */
 } pc_voxelize_job;
 
-/* Features of points, with zeros up to the capacity of the voxel. */
-static inline bool pc_features_are_padded(pcgpu_features features) {
-    return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
-}
-
 /* Features that are a record of the cloud. */
 static inline bool pc_features_are_selected(pcgpu_features features) {
     return features == PCGPU_FEATURES_FIRST || features == PCGPU_FEATURES_NEAREST;
