@@ -2,6 +2,7 @@
 #include "info.h"
 #include "numbers.h"
 #include "trajectory.h"
+#include "transform.h"
 
 #include <math.h>
 
@@ -21,12 +22,9 @@ static double distance(const double *a, const double *b) {
 
 /* The angle of the rotation between two poses, in degrees. */
 static double angle(const double *a, const double *b) {
-    double between[16] = {0};
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            between[4 * i + k] = (a[i] * b[k] + a[4 + i] * b[4 + k]) + a[8 + i] * b[8 + k];
-        }
-    }
+    double between[16];
+    pc_transform_invert(a, between);
+    pc_transform_multiply(between, b, between);
     return DEGREES * pcgpu_rotation_angle(between);
 }
 

@@ -6,6 +6,7 @@
 #include "files.h"
 #include "json_table.h"
 #include "sweep_table.h"
+#include "transform.h"
 #include "transform_file.h"
 
 #include <dirent.h>
@@ -29,6 +30,7 @@ typedef struct key {
 typedef struct reader {
     sweep_table *table;
     row *rows;
+    pc_buffer row_memory;
     key *order;          /* the scans, by what is looked for */
     char *root, *tables; /* folders */
     reason *why;
@@ -114,7 +116,6 @@ static bool set_row(row *out, const json_field *m) {
         size += strlen(m[i].text) + 1;
     }
     char *block = malloc(size);
-    out->has_sensor = false;
     for (int i = TOKEN; i <= SENSOR && block; i++) {
         *fields[i] = block + at;
         at += (size_t)snprintf(block + at, size - at, "%s", m[i].text) + 1;
@@ -128,16 +129,6 @@ static bool take_scan(reader *r, const json_field *m) {
     if (n < 4 || strcmp(m[FILENAME].text + n - 4, ".bin") != 0) {
         return true; /* an image or radar */
     }
-    if ((count & (count - 1)) == 0) {
-        const size_t capacity = count ? 2 * count : 1;
-        sweep_scan *scans = realloc(t->scans, capacity * sizeof *scans);
-        t->scans = scans ? scans : t->scans;
-        row *rows = realloc(r->rows, capacity * sizeof *rows);
-        r->rows = rows ? rows : r->rows;
-        if (!scans || !rows) {
-            return refuse(r->why, "out of memory");
-        }
-    }
     if (!path_stays_below(m[FILENAME].text)) {
         return refuse(
             r->why,
@@ -145,14 +136,17 @@ static bool take_scan(reader *r, const json_field *m) {
             "samples/LIDAR_TOP/...",
             r->tables, m[TOKEN].text, m[FILENAME].text);
     }
-    char *path = joined(r->root, m[FILENAME].text);
-    if (!path || !set_row(&r->rows[count], m)) {
-        free(path);
+    const sweep_scan scan = {
+        .path = joined(r->root, m[FILENAME].text), .time = 1e-6 * m[TIMESTAMP].values[0], .previous = -1};
+    row *rows = pc_buffer_take(&r->row_memory, (count + 1) * sizeof *rows, true);
+    r->rows = rows ? rows : r->rows;
+    if (!scan.path || !rows || !sweep_scan_add(t, &scan)) {
+        free(scan.path);
         return refuse(r->why, "out of memory");
     }
-    input_protect(path);
-    t->scans[t->count++] = (sweep_scan){.path = path, .time = 1e-6 * m[TIMESTAMP].values[0], .previous = -1};
-    return true;
+    input_protect(scan.path);
+    rows[count] = (row){.has_sensor = false};
+    return set_row(&rows[count], m) || refuse(r->why, "out of memory");
 }
 
 /* ---- looking up -------------------------------------------------------------------------------------------------- */
@@ -275,7 +269,7 @@ static bool take_ego_pose(reader *r, const json_field *m) {
 
 /* After the poses of the car. */
 static bool take_sensor(reader *r, const json_field *m) {
-    double sensor[16], T[16];
+    double sensor[16];
     int64_t place = find(r, m[POSE_TOKEN].text);
     if (!is_at(r, place, m[POSE_TOKEN].text)) {
         return true; /* a camera */
@@ -285,13 +279,9 @@ static bool take_sensor(reader *r, const json_field *m) {
     }
     for (; is_at(r, place, m[POSE_TOKEN].text); place++) {
         sweep_scan *s = &r->table->scans[r->order[place].scan];
-        for (int i = 0; i < 16; i++) {
-            T[i] = 0;
-            for (int k = 0; k < 4; k++) {
-                T[i] += s->T[4 * (i / 4) + k] * sensor[4 * k + i % 4];
-            }
+        if (s->T[15] != 0) { /* its car has a pose */
+            pc_transform_multiply(s->T, sensor, s->T);
         }
-        memcpy(s->T, T, sizeof T);
         r->rows[r->order[place].scan].has_sensor = true;
     }
     return true;
@@ -354,7 +344,7 @@ bool nuscenes_read(const char *root, const char *const *inputs, int input_count,
     for (int64_t i = 0; i < table->count; i++) {
         free(r->rows[i].token);
     }
-    free(r->rows);
+    pc_buffer_free(&r->row_memory);
     free(r->order);
     free(r->root);
     free(r->tables);

@@ -39,15 +39,14 @@ int64_t sweep_of_input(const sweep_table *t, const char *input) {
     return found ? found->scan : -1;
 }
 
-/* Makes space for one more scan: the capacity doubles at powers of two. */
-static bool grow(sweep_table *t) {
-    const size_t capacity = t->count ? 2 * (size_t)t->count : 1;
-    if ((t->count & (t->count - 1)) != 0) {
-        return true;
+bool sweep_scan_add(sweep_table *t, const sweep_scan *scan) {
+    sweep_scan *scans = pc_buffer_take(&t->memory, ((size_t)t->count + 1) * sizeof *scans, true);
+    if (!scans) {
+        return false;
     }
-    sweep_scan *scans = realloc(t->scans, capacity * sizeof *scans);
-    t->scans = scans ? scans : t->scans;
-    return scans;
+    t->scans = scans;
+    scans[t->count++] = *scan;
+    return true;
 }
 
 /* "FILE TIME": the last word is the time, so that names may have blanks. */
@@ -66,12 +65,11 @@ static const char *append(sweep_table *t, char *line) {
     if (t->count > 0 && !(seconds > t->scans[t->count - 1].time)) {
         return "a time that is not after that of the line before";
     }
-    char *path = grow(t) ? strdup(line) : NULL;
-    if (!path) {
+    const sweep_scan scan = {.path = strdup(line), .time = seconds, .previous = t->count - 1};
+    if (!scan.path || !sweep_scan_add(t, &scan)) {
+        free(scan.path);
         return "out of memory";
     }
-    t->scans[t->count] = (sweep_scan){.path = path, .time = seconds, .previous = t->count - 1};
-    t->count++;
     return NULL;
 }
 

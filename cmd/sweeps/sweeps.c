@@ -43,7 +43,7 @@ void sweeps_free(sweep_table *table) {
     for (int64_t i = 0; i < table->count; i++) {
         free(table->scans[i].path);
     }
-    free(table->scans);
+    pc_buffer_free(&table->memory);
     free(table->inputs);
 }
 
@@ -51,8 +51,8 @@ void sweeps_free(sweep_table *table) {
 
 typedef struct joined {
     job *job;
-    pcgpu_cloud cloud; /* `rows` grows up to `capacity` */
-    int64_t capacity;
+    pcgpu_cloud cloud;
+    pc_buffer memory; /* of its data */
 } joined;
 
 static int out_of_memory(const job *j) {
@@ -62,14 +62,9 @@ static int out_of_memory(const job *j) {
 
 /* Makes space for more rows. */
 static bool grow(joined *g, int64_t more) {
-    const size_t row = (size_t)g->cloud.columns * sizeof(float);
-    if (g->cloud.rows + more <= g->capacity) {
-        return true;
-    }
-    const int64_t capacity = g->cloud.rows + more + g->capacity / 2;
-    float *data = (size_t)capacity <= SIZE_MAX / row ? realloc(g->cloud.data, (size_t)capacity * row) : NULL;
+    const size_t rows = (size_t)(g->cloud.rows + more);
+    float *data = pc_buffer_take(&g->memory, rows * (size_t)g->cloud.columns * sizeof *data, true);
     g->cloud.data = data ? data : g->cloud.data;
-    g->capacity = data ? capacity : g->capacity;
     return data;
 }
 
