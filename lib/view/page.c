@@ -59,8 +59,9 @@ static void write_colors(page_text *t, const char *name, const uint32_t *colors,
     fputs("\",", t->stream);
 }
 
+static const char *const maps[] = {"viridis", "turbo", "grey"}; /* by pc_colormap */
+
 static void write_palettes(page_text *t) {
-    static const char *const maps[] = {"viridis", "turbo", "grey"};
     enum { CLASSES = 12 };
     uint32_t palette[PC_PALETTE];
     for (int i = 0; i < 3; i++) {
@@ -76,7 +77,6 @@ static void write_palettes(page_text *t) {
 static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page, const page_layer *pages) {
     static const char *const ups[] = {"", "x", "y", "z", "-x", "-y", "-z"}, *const froms[] = {"iso",  "iso",   "top",
                                                                                               "side", "front", "iso"};
-    static const char *const maps[] = {"viridis", "turbo", "grey"};
     const pc_scale *s = &scene->scale;
     fprintf(t->stream, "{\"version\":\"%s\",\"up\":\"%s\",\"from\":\"%s\",\"map\":\"%s\",\"color\":", PCGPU_VERSION,
             ups[scene->up], froms[page->from], maps[page->map]);

@@ -11,7 +11,7 @@ static pcgpu_status try_paint(pcgpu_context *context, const pc_scene *scene, con
     *painted = *layer;
     painted->kind = PC_POINTS; /* a trajectory alone is no exception here */
     one.layers = painted;
-    one.count = one.capacity = 1;
+    one.count = 1;
     const pcgpu_status status = pc_scene_paint(context, &one, what, PC_VIRIDIS);
     painted->kind = layer->kind;
     *can = status == PCGPU_OK;

@@ -3,6 +3,7 @@
 #ifndef PC_SCENE_H
 #define PC_SCENE_H
 
+#include "buffer.h"
 #include "cloud.h"
 #include "pcgpu.h"
 
@@ -59,7 +60,8 @@ typedef enum pc_up { PC_UP_AUTO, PC_UP_X, PC_UP_Y, PC_UP_Z, PC_UP_MINUS_X, PC_UP
 
 typedef struct pc_scene {
     pc_layer *layers;
-    int count, capacity;
+    pc_buffer memory; /* of the layers */
+    int count;
     double offset[3]; /* of the scene's coordinates in those of the files */
     pc_up up;         /* never AUTO once the scene is complete */
     pc_scale scale;
@@ -82,6 +84,8 @@ bool pc_scene_is_black(const pc_scene *scene);
 /* view_colors.c */
 void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]);
 uint32_t pc_class_color(int i);
+/* `part` of `whole` from a to b. */
+uint32_t pc_mix_colors(uint32_t a, uint32_t b, int part, int whole);
 /* The index of the axis that is up, and its sign. */
 static inline int pc_up_axis(pc_up up) {
     return ((int)up - 1) % 3;

@@ -14,7 +14,7 @@ static const uint32_t turbo[KNOTS] = {
     0xfdae35, 0xfe992c, 0xfb8122, 0xf56918, 0xec530f, 0xe14109, 0xd23105, 0xc12302, 0xac1701, 0x950d01, 0x7a0403};
 static const uint32_t grey[2] = {0x000000, 0xffffff};
 
-static uint32_t mix(uint32_t a, uint32_t b, int part, int whole) {
+uint32_t pc_mix_colors(uint32_t a, uint32_t b, int part, int whole) {
     uint32_t out = 0;
     for (int shift = 0; shift < 24; shift += 8) {
         const int64_t x = a >> shift & 255, y = b >> shift & 255;
@@ -34,8 +34,9 @@ void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]) {
     const int whole = (PC_PALETTE - 1) * 1000;
     for (int i = 0; i < PC_PALETTE; i++) {
         const int at = (skipped * (PC_PALETTE - 1) + i * (1000 - skipped)) * pieces, piece = at / whole;
-        palette[i] = piece == pieces ? maps[map].knots[pieces]
-                                     : mix(maps[map].knots[piece], maps[map].knots[piece + 1], at % whole, whole);
+        palette[i] = piece == pieces
+                         ? maps[map].knots[pieces]
+                         : pc_mix_colors(maps[map].knots[piece], maps[map].knots[piece + 1], at % whole, whole);
     }
 }
 

@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 typedef struct png_output {
-    pcgpu_context *context;
     FILE *stream;
     const pc_picture *picture;
     png_structp png;
@@ -55,7 +54,7 @@ static bool write_all(png_output *o) {
 }
 
 pcgpu_status pc_picture_write(pcgpu_context *context, FILE *stream, const char *name, const pc_picture *picture) {
-    png_output o = {.context = context, .stream = stream, .picture = picture};
+    png_output o = {.stream = stream, .picture = picture};
     o.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, NULL, leave, ignore);
     o.info = o.png ? png_create_info_struct(o.png) : NULL;
     pcgpu_status status = !o.info         ? pc_fail_memory(context, 1, name)

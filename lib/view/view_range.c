@@ -23,11 +23,7 @@ static float depth_of_key(uint64_t key) {
 
 static uint64_t between(uint64_t first, uint64_t last, int part, int whole) {
     const float a = depth_of_key(first), b = depth_of_key(last);
-    uint32_t color = 0;
-    for (int shift = 0; shift < 24; shift += 8) {
-        const int x = (int)(first >> shift & 255), y = (int)(last >> shift & 255);
-        color |= (uint32_t)((x * (whole - part) + y * part + whole / 2) / whole) << shift;
-    }
+    const uint32_t color = pc_mix_colors((uint32_t)first, (uint32_t)last, part, whole);
     return key_of(a + (b - a) * ((float)part / (float)whole), 255 - (int)(first >> 24 & 255), color);
 }
 

@@ -16,7 +16,7 @@ void pc_scene_free(pc_scene *scene) {
     for (int i = 0; i < scene->count; i++) {
         pc_layer_free(&scene->layers[i]);
     }
-    free(scene->layers);
+    pc_buffer_free(&scene->memory);
     *scene = (pc_scene){0};
 }
 
@@ -77,22 +77,12 @@ static bool survey_layer(pcgpu_context *context, pc_layer *layer) {
     return true;
 }
 
-static bool has_place(pc_scene *scene) {
-    if (scene->count < scene->capacity) {
-        return true;
-    }
-    const int capacity = scene->capacity ? 2 * scene->capacity : 8;
-    pc_layer *layers = realloc(scene->layers, (size_t)capacity * sizeof *layers);
-    if (layers) {
-        scene->layers = layers;
-        scene->capacity = capacity;
-    }
-    return layers;
-}
-
 pcgpu_status pc_scene_add(pcgpu_context *context, pc_scene *scene, pc_layer *layer) {
-    if (!has_place(scene) || !survey_layer(context, layer)) {
-        pcgpu_status status = pc_fail_memory(context, 2 * (uint64_t)(scene->capacity + 4) * sizeof *layer, layer->name);
+    const size_t bytes = ((size_t)scene->count + 1) * sizeof *layer;
+    pc_layer *layers = pc_buffer_take(&scene->memory, bytes, true);
+    scene->layers = layers ? layers : scene->layers;
+    if (!layers || !survey_layer(context, layer)) {
+        pcgpu_status status = pc_fail_memory(context, bytes, layer->name);
         pc_layer_free(layer);
         return status;
     }
