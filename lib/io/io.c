@@ -146,7 +146,6 @@ static pcgpu_status read_image(const pc_file *file, const pc_format *format, con
     PC_TRY(format->read_depth(file, bytes, depth));
     pcgpu_status status = pcgpu_depth_count(file->context, depth, camera, &counts);
     if (status != PCGPU_OK) {
-        pcgpu_depth_free(depth);
         return fail_named(file, status);
     }
     log_counts(file, &counts);
@@ -165,13 +164,15 @@ static pcgpu_status depth_cloud(const pc_file *file, const pc_format *format, co
                                 pcgpu_cloud *cloud) {
     pcgpu_file_info *info = file->options->file;
     pcgpu_depth depth = {0};
-    PC_TRY(read_image(file, format, bytes, &depth));
-    pcgpu_status status = pcgpu_depth_to_cloud(file->context, &depth, file->options->camera, cloud, NULL);
+    pcgpu_status status;
+    PC_TRY_OR(done, status, read_image(file, format, bytes, &depth));
+    status = pcgpu_depth_to_cloud(file->context, &depth, file->options->camera, cloud, NULL);
     if (info) {
         info->width = depth.width;
         info->height = depth.height;
     }
     pc_say_encoding(file, "16-bit greyscale");
+done:
     pcgpu_depth_free(&depth);
     return status;
 }
@@ -204,7 +205,7 @@ pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, 
     pc_leave_c_locale(&locale);
     pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
-        memset(cloud, 0, sizeof *cloud);
+        pcgpu_cloud_free(cloud);
     }
     return status;
 }
@@ -230,7 +231,7 @@ static pcgpu_status read_depth(pcgpu_context *context, FILE *stream, const char 
     pcgpu_status status = options ? read_image(&file, chosen, &bytes, depth) : chosen->read_depth(&file, &bytes, depth);
     pc_bytes_free(&bytes);
     if (status != PCGPU_OK) {
-        memset(depth, 0, sizeof *depth);
+        pcgpu_depth_free(depth);
     }
     return status;
 }

@@ -43,8 +43,7 @@ typedef struct pc_format {
     pcgpu_format_info info;
     const char *begins[5]; /* the first bytes of a file, without a zero byte; NULL past the last */
     bool may_be_empty;     /* a file of no bytes is a cloud of no points */
-    /* The caller frees the bytes, whose memory may move into the cloud. On failure the caller zeroes the cloud; a
-     * reader frees what it allocated. */
+    /* The caller frees the bytes, whose memory may move into the cloud, and on failure the cloud. */
     pcgpu_status (*read)(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud);
     /* Describes the records of a file of `size` bytes from its first bytes, so that it can be read in pieces; NULL: it
      * cannot. *wanted: more first bytes that are needed for this, and then the table is not filled; else 0. */
@@ -52,7 +51,7 @@ typedef struct pc_format {
                            size_t *wanted);
     pcgpu_status (*write)(const pc_file *file, const pcgpu_cloud *cloud);
     pcgpu_status (*write_arrays)(const pc_file *file, const pcgpu_array *arrays, int count);
-    /* In place of `read` for depth images. On failure the caller zeroes the image; a reader frees what it allocated. */
+    /* In place of `read` for depth images. On failure the caller frees the image. */
     pcgpu_status (*read_depth)(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth);
 } pc_format;
 

@@ -76,12 +76,9 @@ static pcgpu_status layout_of_bin(const pc_file *file, const pc_bytes *bytes, ui
 static pcgpu_status read_bin(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     pc_table table;
     size_t wanted;
-    pcgpu_status status = layout_of_bin(file, bytes, bytes->size, &table, &wanted);
-    status = status == PCGPU_OK ? pc_table_to_cloud(file, &table, bytes, cloud) : status;
-    if (status == PCGPU_OK && (status = pc_bin_check(file, cloud)) != PCGPU_OK) {
-        pcgpu_cloud_free(cloud);
-    }
-    return status;
+    PC_TRY(layout_of_bin(file, bytes, bytes->size, &table, &wanted));
+    PC_TRY(pc_table_to_cloud(file, &table, bytes, cloud));
+    return pc_bin_check(file, cloud);
 }
 
 /* float32 coordinates in the frame of the file; logs a warning with the size of the rounding. */

@@ -74,10 +74,9 @@ static pcgpu_status read_text(const pc_file *file, const pc_bytes *bytes, pcgpu_
         int64_t value = -1;
         bool good = pc_text_token(&rest, &word) && !pc_text_token(&rest, &more) && pc_span_count(word, &value);
         if (!good || value > INT32_MAX) {
-            pc_shown shown = pc_span_show(line);
             return pc_fail_line(file, &text,
                                 "\"%s\" is not a record index; give one whole number a line, from 0 to 2147483647",
-                                shown.text);
+                                pc_span_show(line).text);
         }
         indices->values[indices->count++] = (int32_t)value;
     }

@@ -262,18 +262,15 @@ static pcgpu_status read_las(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *
         points = &expanded;
     }
     const size_t start = las.compressed ? 0 : las.start;
-    pcgpu_status status = check_points(&in, (points->size - start) / las.stride);
-    if (status == PCGPU_OK) {
-        in.table.rows = (int64_t)las.points;
-        in.table.start = start;
-        status = pc_table_to_cloud(file, &in.table, points, cloud);
-    }
-    if (status == PCGPU_OK && file->options->complete & PCGPU_KEEP_HEADER) {
+    pcgpu_status status;
+    PC_TRY_OR(done, status, check_points(&in, (points->size - start) / las.stride));
+    in.table.rows = (int64_t)las.points;
+    in.table.start = start;
+    PC_TRY_OR(done, status, pc_table_to_cloud(file, &in.table, points, cloud));
+    if (file->options->complete & PCGPU_KEEP_HEADER) {
         status = keep(&in, bytes, &cloud->header);
-        if (status != PCGPU_OK) {
-            pcgpu_cloud_free(cloud);
-        }
     }
+done:
     pc_bytes_free(&expanded);
     return status;
 }

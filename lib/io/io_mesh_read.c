@@ -98,31 +98,28 @@ static pcgpu_status ply_faces(pc_ply_input *in, faces *f) {
     return PCGPU_OK;
 }
 
-/* The faces come first, since the vertices may take over the memory of the file. */
-static pcgpu_status read_ply_mesh(const pc_file *file, pc_bytes *bytes, faces *f, pcgpu_cloud *vertices) {
+pcgpu_status pc_mesh_read(const pc_file *file, pc_bytes *bytes, pcgpu_mesh *mesh) {
     extern const pc_format pc_format_ply;
     pc_ply_input in = {.file = file, .text = pc_text_of(bytes)};
-    pcgpu_status status = ply_faces(&in, f);
-    pc_ply_free(&in.ply);
-    return status == PCGPU_OK ? pc_format_ply.read(file, bytes, vertices) : status;
-}
-
-pcgpu_status pc_mesh_read(const pc_file *file, pc_bytes *bytes, pcgpu_mesh *mesh) {
     faces f = {.file = file};
     pc_c_locale locale;
+    pcgpu_status status;
     *mesh = (pcgpu_mesh){0};
     if (!pc_enter_c_locale(&locale)) {
         return pc_fail_file_memory(file, 1);
     }
-    pcgpu_status status = read_ply_mesh(file, bytes, &f, &mesh->vertices);
+    /* The faces come first, since the vertices may take over the memory of the file. */
+    PC_TRY_OR(done, status, ply_faces(&in, &f));
+    PC_TRY_OR(done, status, pc_format_ply.read(file, bytes, &mesh->vertices));
+    mesh->triangles = f.triangles;
+    mesh->indices = f.indices.memory;
+    f.indices = (pc_buffer){NULL, 0};
+done:
+    pc_ply_free(&in.ply);
     pc_leave_c_locale(&locale);
-    if (status == PCGPU_OK) {
-        mesh->triangles = f.triangles;
-        mesh->indices = f.indices.memory;
-        f.indices = (pc_buffer){NULL, 0};
-    } else {
-        memset(mesh, 0, sizeof *mesh);
-    }
     pc_buffer_free(&f.indices);
+    if (status != PCGPU_OK) {
+        pcgpu_cloud_free(&mesh->vertices);
+    }
     return status;
 }

@@ -144,9 +144,8 @@ static pcgpu_status finish_header(pcd_input *in) {
         pcd_field *f = &in->fields[i];
         f->type = types[f->kind == 'F' ? 0 : f->kind == 'I' ? 1 : 2][f->size] - 1;
         if (f->type < 0 && !is_padding(f)) {
-            pc_shown shown = pc_span_show(f->name);
             return pc_fail_format(in->file, "field '%s' has TYPE %c and SIZE %d, which is no type; correct the header",
-                                  shown.text, f->kind, f->size);
+                                  pc_span_show(f->name).text, f->kind, f->size);
         }
     }
     if (in->points < 0 && in->width >= 0) {
@@ -275,9 +274,8 @@ static pcgpu_status ascii_point(pcd_input *in, pc_span line, unsigned char *out)
         }
     }
     if (pc_text_token(&line, &token)) {
-        pc_shown value = pc_span_show(token);
         return pc_fail_line(in->file, &in->text, "'%s' follows the last field; correct the line or the header",
-                            value.text);
+                            pc_span_show(token).text);
     }
     return PCGPU_OK;
 }
@@ -338,7 +336,6 @@ static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud
     if (memcmp(in->viewpoint + 3, none, sizeof none) != 0 && memcmp(in->viewpoint, plain, sizeof plain) != 0) {
         cloud->header = pc_header_create();
         if (!cloud->header) {
-            pcgpu_cloud_free(cloud);
             return pc_fail_file_memory(in->file, sizeof *cloud->header);
         }
         memcpy(cloud->header->viewpoint, in->viewpoint, sizeof in->viewpoint);
@@ -349,15 +346,15 @@ static pcgpu_status keep_header(const pcd_input *in, bool organized, pcgpu_cloud
 static pcgpu_status read_pcd(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *cloud) {
     static const char *const encodings[] = {"ascii", "binary", "binary_compressed"}; /* by pcd_data */
     pcd_input in = {.file = file, .text = pc_text_of(bytes), .width = -1, .height = -1, .points = -1};
-    pcgpu_status status = read_header(&in);
+    PC_TRY(read_header(&in));
     pc_say_encoding(file, "%s", encodings[in.data]);
     const bool organized = in.height > 1 && in.width == in.points / in.height && in.points % in.height == 0;
     if (file->options->file && organized) {
         file->options->file->width = in.width;
         file->options->file->height = in.height;
     }
-    status = status == PCGPU_OK ? read_points(&in, bytes, cloud) : status;
-    return status == PCGPU_OK ? keep_header(&in, organized, cloud) : status;
+    PC_TRY(read_points(&in, bytes, cloud));
+    return keep_header(&in, organized, cloud);
 }
 
 const pc_format pc_format_pcd = {

@@ -80,11 +80,7 @@ static pcgpu_status read_pgm(const pc_file *file, const pc_bytes *bytes, pcgpu_d
     pgm_input in = {.file = file, .p = bytes->data, .end = bytes->data + bytes->size};
     PC_TRY(read_header(&in));
     PC_TRY(pc_depth_check(file, in.width, in.height, SIZE_MAX, 1));
-    pcgpu_status status = read_pixels(&in, depth);
-    if (status != PCGPU_OK) {
-        pcgpu_depth_free(depth);
-    }
-    return status;
+    return read_pixels(&in, depth);
 }
 
 const pc_format pc_format_pgm = {

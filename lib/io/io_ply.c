@@ -133,9 +133,8 @@ pcgpu_status pc_ply_skip(pc_ply_input *in, const pc_ply_element *element) {
         in->text.p += good ? (size_t)element->count * scalars : 0;
     }
     if (!good) {
-        pc_shown shown = pc_span_show(element->name);
         return pc_fail_format(in->file, "file ends within element '%s'; it is cut short, so copy or export it again",
-                              shown.text);
+                              pc_span_show(element->name).text);
     }
     return PCGPU_OK;
 }

@@ -19,8 +19,7 @@ const pc_ply_element *pc_ply_element_called(const pc_ply *ply, const char *name)
 }
 
 static pcgpu_status fail_line(const pc_file *file, const pc_text *text, pc_span what, const char *expected) {
-    pc_shown shown = pc_span_show(what);
-    return pc_fail_line(file, text, "'%s' where %s is expected; correct the header", shown.text, expected);
+    return pc_fail_line(file, text, "'%s' where %s is expected; correct the header", pc_span_show(what).text, expected);
 }
 
 static bool parse_type(pc_span span, uint8_t *type) {

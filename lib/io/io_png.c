@@ -38,8 +38,7 @@ static void take_bytes(png_structp png, png_bytep out, size_t size) {
 
 static void keep_error(png_structp png, png_const_charp message) {
     png_input *in = png_get_error_ptr(png);
-    pc_shown shown = pc_span_show((pc_span){message, strlen(message)});
-    snprintf(in->why, sizeof in->why, "%s", shown.text);
+    snprintf(in->why, sizeof in->why, "%s", pc_span_show((pc_span){message, strlen(message)}).text);
     png_longjmp(png, 1);
 }
 
@@ -170,11 +169,7 @@ static pcgpu_status read_any(const pc_file *file, const pc_bytes *bytes, bool co
 }
 
 static pcgpu_status read_png(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth) {
-    pcgpu_status status = read_any(file, bytes, false, depth);
-    if (status != PCGPU_OK) {
-        pcgpu_depth_free(depth);
-    }
-    return status;
+    return read_any(file, bytes, false, depth);
 }
 
 static pcgpu_status read_colored(const pc_file *file, const pc_bytes *bytes, pcgpu_depth *depth) {
