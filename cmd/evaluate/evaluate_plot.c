@@ -1,6 +1,7 @@
 /* The errors of each pose, and their charts: evaluate --plot. */
 #include "evaluate.h"
 #include "plot.h"
+#include "transform.h"
 #include "view_math.h"
 
 #include <math.h>
@@ -27,32 +28,23 @@ static double length_of(const double v[3]) {
 
 /* The distance of the true position from the estimated one, which T moves to it. */
 static double position_error(const double T[16], const double *estimate, const double *truth) {
+    const double from[3] = {estimate[3], estimate[7], estimate[11]};
     double d[3];
+    pc_transform_apply(T, from, d);
     for (int k = 0; k < 3; k++) {
-        const double *row = T + 4 * k;
-        d[k] = (((row[0] * estimate[3] + row[1] * estimate[7]) + row[2] * estimate[11]) + row[3]) - truth[4 * k + 3];
+        d[k] -= truth[4 * k + 3];
     }
     return length_of(d);
 }
 
-/* The rotation from pose a to pose b, in the frame of a. */
-static void rotation_between(const double *a, const double *b, double R[9]) {
-    for (int i = 0; i < 9; i++) {
-        const double *column = a + i / 3, *other = b + i % 3;
-        R[i] = (column[0] * other[0] + column[4] * other[4]) + column[8] * other[8];
-    }
-}
-
 /* The angle between what the estimate turned by since the first pose, and what the truth did. */
 static double rotation_error(const double *first[2], const double *estimate, const double *truth) {
-    double A[9], B[9], C[9];
-    rotation_between(first[0], estimate, A);
-    rotation_between(first[1], truth, B);
-    for (int i = 0; i < 9; i++) { /* A^T B */
-        C[i] = (A[i / 3] * B[i % 3] + A[3 + i / 3] * B[3 + i % 3]) + A[6 + i / 3] * B[6 + i % 3];
-    }
-    const double axis[3] = {C[7] - C[5], C[2] - C[6], C[3] - C[1]};
-    return DEGREES * (double)pc_atan2((float)length_of(axis), (float)(((C[0] + C[4]) + C[8]) - 1));
+    double A[16], B[16], C[16];
+    pc_transform_between(first[0], estimate, A);
+    pc_transform_between(first[1], truth, B);
+    pc_transform_between(A, B, C);
+    const double axis[3] = {C[9] - C[6], C[2] - C[8], C[4] - C[1]};
+    return DEGREES * (double)pc_atan2((float)length_of(axis), (float)(((C[0] + C[5]) + C[10]) - 1));
 }
 
 bool pose_errors_fill(pose_errors *e, const double *estimate, const double *truth, int64_t count) {

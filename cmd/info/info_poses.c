@@ -23,8 +23,7 @@ static double distance(const double *a, const double *b) {
 /* The angle of the rotation between two poses, in degrees. */
 static double angle(const double *a, const double *b) {
     double between[16];
-    pc_transform_invert(a, between);
-    pc_transform_multiply(between, b, between);
+    pc_transform_between(a, b, between);
     return DEGREES * pcgpu_rotation_angle(between);
 }
 

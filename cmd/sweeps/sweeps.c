@@ -117,8 +117,7 @@ static int add_scan(joined *g, const sweep_table *t, int64_t reference, int64_t 
                      t->scans[i].path, cloud.columns);
         code = EXIT_FAILED;
     }
-    pc_transform_invert(t->scans[reference].T, T);
-    pc_transform_multiply(T, t->scans[i].T, T);
+    pc_transform_between(t->scans[reference].T, t->scans[i].T, T);
     if (code == EXIT_DONE) {
         const pcgpu_status status = pcgpu_cloud_transform(j->session->context, &cloud, T, g->cloud.offset, &moved);
         code = status == PCGPU_OK

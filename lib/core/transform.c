@@ -26,3 +26,9 @@ void pc_transform_invert(const double T[16], double out[16]) {
     }
     memcpy(out, inverse, sizeof inverse);
 }
+
+void pc_transform_between(const double a[16], const double b[16], double out[16]) {
+    double inverse[16];
+    pc_transform_invert(a, inverse);
+    pc_transform_multiply(inverse, b, out);
+}

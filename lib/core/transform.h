@@ -12,6 +12,9 @@ extern const double pc_identity[16];
 void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
 void pc_transform_invert(const double T[16], double out[16]);
 
+/* out = a^-1 b: the pose b in the frame of the pose a; out may be one of the arguments. */
+void pc_transform_between(const double a[16], const double b[16], double out[16]);
+
 /* out = T p; out is another array. */
 static inline void pc_transform_apply(const double T[16], const double p[3], double out[3]) {
     for (int k = 0; k < 3; k++) {
