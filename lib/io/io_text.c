@@ -254,7 +254,7 @@ pcgpu_status pc_fail_file_memory(const pc_file *file, uint64_t bytes) {
 }
 
 void pc_warn(const pc_file *file, const char *format, ...) {
-    char sentence[1024];
+    char sentence[512]; /* as pc_log has: threads may have small stacks */
     va_list args;
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
