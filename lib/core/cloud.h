@@ -37,19 +37,6 @@ static inline bool pc_features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
 
-/* The usable points of a cloud as separate arrays. */
-typedef struct pc_points {
-    int64_t n;
-    float *x, *y, *z; /* n each */
-    int32_t *rows;    /* n: the record of each point, or NULL when every record is usable */
-    float *memory;
-} pc_points;
-
-/* Fills `points` and counts points_in, non_finite and at_origin in `run` (added to what is there). */
-pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, pc_points *points,
-                              pcgpu_run *run);
-void pc_points_free(pc_points *points);
-
 /* Whether a column of this name has times. */
 bool pc_is_time(const char *name);
 /* The given column of times; 0: the first with such a name, else 4. */

@@ -124,4 +124,10 @@ PC_HD uint64_t pc_hash64(uint64_t z) {
     return z ^ (z >> 31);
 }
 
+/* The i-th point of a sample: a random one out of every `every` consecutive points. This samples a scan evenly in space
+ * and is not in step with its rings or columns. */
+PC_HD_ALWAYS int64_t pc_pick(int64_t i, int64_t every) {
+    return i * every + (int64_t)((pc_hash64((uint64_t)i) >> 32) * (uint64_t)every >> 32);
+}
+
 #endif

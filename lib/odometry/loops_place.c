@@ -138,7 +138,7 @@ bool pc_place_take_scan(pc_place_builder *b, const pcgpu_cloud *cloud) {
     b->scan = (pc_packed_points){.xyz = malloc(MOST_SCAN * sizeof *b->scan.xyz)};
     for (int64_t i = 0; b->scan.xyz && every > 0 && i < cloud->rows / every; i++) {
         double p[3];
-        point_of(cloud, pc_ndt_pick(i, every), p);
+        point_of(cloud, pc_pick(i, every), p);
         b->scan.n += pack(p, b->voxel, b->scan.xyz[b->scan.n]);
     }
     return b->scan.xyz != NULL;

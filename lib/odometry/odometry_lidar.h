@@ -10,13 +10,13 @@
 /* ---- a scan ------------------------------------------------------------------------------------------------------ */
 
 typedef struct pc_odometry_scan {
-    pc_point_set points; /* usable and settled, in `xyz` */
-    float *xyz;          /* memory of the sequence */
-    bool sent;           /* the sequence has the points as they are */
-    double offset[3];    /* of the points, from home */
-    double T[16], time;  /* its pose in the world, both with their origins at home */
+    pc_points points;   /* usable and settled, in `xyz` */
+    float *xyz;         /* memory of the sequence */
+    bool sent;          /* the sequence has the points as they are */
+    double offset[3];   /* of the points, from home */
+    double T[16], time; /* its pose in the world, both with their origins at home */
     /* With deskewing, of each point as it was read, relative to cloud_offset, which is from home: */
-    float *raw;    /* x[], y[], z[] */
+    pc_points raw; /* in raw_memory */
     float *phase;  /* -0.5 to 0.5 of a sweep */
     double spread; /* of the column of times, in its unit; 0: there is none */
     double cloud_offset[3];

@@ -94,12 +94,12 @@ static pcgpu_status cut_around(pcgpu_odometry *o, const double T[16]) {
 
 /* Radii of gyration of a scan about its sensor, the mean of those about x and y: the same however it is turned. */
 static void measure_scan(const pc_odometry_scan *scan, double gyration[3]) {
-    const pc_point_set *p = &scan->points;
+    const pc_points *p = &scan->points;
     const int64_t every = (p->n + MEASURED_POINTS - 1) / MEASURED_POINTS;
     double level = 0.0, height = 0.0;
     int64_t n = 0;
     for (int64_t i = 0; every > 0 && i < p->n / every; i++, n++) {
-        const int64_t at = pc_ndt_pick(i, every);
+        const int64_t at = pc_pick(i, every);
         const double x = (double)p->x[at] + scan->offset[0], y = (double)p->y[at] + scan->offset[1];
         const double z = (double)p->z[at] + scan->offset[2];
         level += x * x + y * y;
@@ -263,7 +263,7 @@ static pcgpu_status search(void *owner, pcgpu_odometry_frame *f, double T[16]) {
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
 /* The box of all cells, in whole widest cells; its faces are those of all boxes. */
-static pcgpu_status lay_world(pcgpu_odometry *o, const pc_point_set *points, pc_ndt_frame *frame) {
+static pcgpu_status lay_world(pcgpu_odometry *o, const pc_points *points, pc_ndt_frame *frame) {
     const double edge = 2.0 * o->params.registration.voxel, wide = widest_cell(o);
     *frame = o->held.frame;
     for (int k = 0; k < 3; k++) {
@@ -316,8 +316,8 @@ static pcgpu_status load(pcgpu_odometry *o, const pcgpu_cloud *cloud) {
     }
     memcpy(o->map->offset, cloud->offset, sizeof o->map->offset);
     pcgpu_run unused = {0};
-    pc_ndt_select_into(o->context, cloud, o->params.registration.drop_origin, scan->xyz, &scan->points, &unused);
-    pc_ndt_settle(&scan->points, o->map->offset);
+    pc_points_select_into(o->context, cloud, o->params.registration.drop_origin, scan->xyz, &scan->points, &unused);
+    pc_points_center(&scan->points, o->map->offset);
     scan->points.scan = PC_SCANS - 1;
     if (scan->points.n < PC_REGISTER_MIN_POINTS) {
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "the map has %lld usable points; at least %d are needed",

@@ -22,7 +22,7 @@ void pc_columns_clear(pc_column *columns, size_t count) {
 }
 
 void pc_columns_fill(pc_column *columns, const double origin[2], double cell, int32_t width, int32_t height,
-                     const pc_point_set *points, const double offset[3]) {
+                     const pc_points *points, const double offset[3]) {
     const double per = 1.0 / cell;
     for (int64_t i = 0; i < points->n; i++) {
         const double x = floor(((double)points->x[i] + offset[0] - origin[0]) * per);
@@ -55,7 +55,7 @@ static void draw(pc_places *p, const pc_column *columns) {
     }
 }
 
-static void lay(pc_places *p, const pc_point_set *points, double cell) {
+static void lay(pc_places *p, const pc_points *points, double cell) {
     double cells[2];
     p->cell = 0.5 * cell;
     do {
@@ -78,7 +78,7 @@ static size_t tile_of(const pc_places *p, float x, float y) {
 }
 
 /* Sorts some of the points into tiles: counts, then fills from the ends. */
-static bool sample(pc_places *p, const pc_point_set *points) {
+static bool sample(pc_places *p, const pc_points *points) {
     const size_t count = (size_t)p->width * (size_t)p->height;
     int64_t seen = 0;
     for (size_t i = 0; i < count; i++) {
@@ -95,7 +95,7 @@ static bool sample(pc_places *p, const pc_point_set *points) {
     }
     for (int pass = 0; pass < 2; pass++) {
         for (int64_t i = n - 1; i >= 0; i--) {
-            const int64_t at = pc_ndt_pick(i, every);
+            const int64_t at = pc_pick(i, every);
             int64_t *first = &p->first[tile_of(p, points->x[at], points->y[at])];
             if (pass == 0) {
                 ++*first;
@@ -137,7 +137,7 @@ int pc_places_near(const pc_places *p, double x, double y, float *xyz, int most)
     return n;
 }
 
-pc_places *pc_places_make(const pc_point_set *points, double cell) {
+pc_places *pc_places_make(const pc_points *points, double cell) {
     static const double zero[3];
     pc_places *p = calloc(1, sizeof *p);
     pc_column *columns = NULL;

@@ -15,7 +15,7 @@ typedef struct pc_place {
 
 /* The map as it is searched; NULL when memory is short. cell: metres. */
 typedef struct pc_places pc_places;
-pc_places *pc_places_make(const pc_point_set *points, double cell);
+pc_places *pc_places_make(const pc_points *points, double cell);
 void pc_places_free(pc_places *places); /* accepts NULL */
 
 /* The height of the ground of the map around (x, y), NAN where there is none. */
@@ -26,7 +26,7 @@ int pc_places_near(const pc_places *places, double x, double y, float *xyz, int 
 
 /* Places for a scan, best first, no two of them near each other; offset: of its points from the sensor. Returns how
  * many, -1 when memory is short. */
-int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_point_set *scan, const double offset[3],
+int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_points *scan, const double offset[3],
                      pc_place found[PC_PLACES]);
 
 /* ---- the map, for the search ------------------------------------------------------------------------------------- */
@@ -58,7 +58,7 @@ struct pc_places {
 /* Columns without points, and the points of a scan or a map added to them. */
 void pc_columns_clear(pc_column *columns, size_t count);
 void pc_columns_fill(pc_column *columns, const double origin[2], double cell, int32_t width, int32_t height,
-                     const pc_point_set *points, const double offset[3]);
+                     const pc_points *points, const double offset[3]);
 
 static inline bool pc_column_is_seen(const pc_column *c) {
     return c->low < INFINITY;

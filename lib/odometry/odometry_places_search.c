@@ -82,7 +82,7 @@ static void take_columns(const pc_column *columns, double cell, scan_columns *s)
     }
 }
 
-static bool describe(const pc_point_set *scan, const double offset[3], double cell, scan_columns *s) {
+static bool describe(const pc_points *scan, const double offset[3], double cell, scan_columns *s) {
     const double corner[2] = {-REACH * cell, -REACH * cell};
     pc_column *columns = malloc((size_t)WINDOW * WINDOW * sizeof *columns);
     *s = (scan_columns){.cell = cell};
@@ -275,7 +275,7 @@ static int choose(const place_search *s, peak *peaks, pc_place found[PC_PLACES])
     return count;
 }
 
-int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_point_set *scan, const double offset[3],
+int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_points *scan, const double offset[3],
                      pc_place found[PC_PLACES]) {
     place_search *s = malloc(sizeof *s);
     int count = -1;

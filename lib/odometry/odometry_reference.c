@@ -35,7 +35,7 @@ static void see(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *tar
         return;
     }
     for (int i = 0; i < seen; i++) {
-        const pc_point_set *p = &scans[i]->points;
+        const pc_points *p = &scans[i]->points;
         w->seen[i] = (pc_seen){.n = p->n, .x = p->x, .y = p->y, .z = p->z, .stride = 1, .view = &scans[i]->view};
         memcpy(w->seen[i].offset, scans[i]->offset, sizeof w->seen[i].offset);
     }

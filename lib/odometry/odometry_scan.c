@@ -97,32 +97,29 @@ pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, 
     return status;
 }
 
+/* The points as they were read, and their times. */
 static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
     pcgpu_context *context = o->context;
     const pcgpu_odometry_params *p = &o->params;
-    pc_points points;
-    pcgpu_status status = pc_sweep_check(context, p, cloud);
-    status = status == PCGPU_OK ? pc_points_select(context, cloud, p->registration.drop_origin, &points, run) : status;
-    if (status != PCGPU_OK) {
-        return status;
+    const bool drop_origin = p->registration.drop_origin;
+    const size_t rows = (size_t)cloud->rows;
+    PC_TRY(pc_sweep_check(context, p, cloud));
+    float *memory = pc_buffer_take(&scan->raw_memory, 5 * (rows + 1) * sizeof(float), false);
+    if (!memory) {
+        return pc_fail_memory(context, 20 * rows, "the points");
     }
-    const size_t n = (size_t)points.n;
-    const int column = pc_time_column(cloud, p->time_column);
-    scan->raw = pc_buffer_take(&scan->raw_memory, (4 * n + 1) * sizeof(float), false);
-    if (!scan->raw) {
-        pc_points_free(&points);
-        return pc_fail_memory(context, 16 * n, "the points");
+    pc_points_select_into(context, cloud, drop_origin, memory, &scan->raw, run);
+    scan->phase = memory + 3 * rows;
+    if (scan->raw.n < cloud->rows) {
+        scan->raw.rows = (int32_t *)(memory + 4 * rows);
+        pc_points_list_rows(cloud, drop_origin, scan->raw.rows);
     }
-    memcpy(scan->raw, points.x, n * sizeof(float));
-    memcpy(scan->raw + n, points.y, n * sizeof(float));
-    memcpy(scan->raw + 2 * n, points.z, n * sizeof(float));
-    scan->phase = scan->raw + 3 * n;
-    const bool timed = pc_sweep_phases(p, cloud, &points, scan->phase, &scan->spread);
+    const bool timed = pc_sweep_phases(p, cloud, &scan->raw, scan->phase, &scan->spread);
     if (o->last && p->deskew == PCGPU_DESKEW_TIME) {
-        pc_sweep_check_unit(o, &points, scan->spread, scan->time - o->last->time);
+        pc_sweep_check_unit(o, &scan->raw, scan->spread, scan->time - o->last->time);
     }
-    scan->points.n = points.n;
-    pc_points_free(&points);
+    scan->points.n = scan->raw.n;
+    const int column = pc_time_column(cloud, p->time_column);
     return timed ? PCGPU_OK
                  : pc_fail(
                        context, PCGPU_ERROR_ARGUMENT,
@@ -170,13 +167,12 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         pc_scan_release(&taken);
         return status;
     }
-    scan->raw = NULL;
     memcpy(scan->offset, cloud->offset, sizeof scan->offset);
     if (p->deskew != PCGPU_DESKEW_NONE) {
         status = take_timed(o, taken.cloud, scan, run);
     } else {
-        pc_ndt_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points, run);
-        pc_ndt_settle(&scan->points, scan->offset);
+        pc_points_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points, run);
+        pc_points_center(&scan->points, scan->offset);
     }
     pc_scan_release(&taken);
     scan->points.scan = (int)(scan - o->scans);
@@ -228,13 +224,15 @@ typedef struct moving {
     pc_simd simd;
 } moving;
 
-/* from: rows of n x, y, z and phases; to: of x, y and z. */
-PC_INLINE void move_points(const moving *m, const float *restrict from, float *restrict to, int64_t n, int64_t begin,
-                           int64_t end) {
+/* to: x, y and z of n points. */
+PC_INLINE void move_points(const moving *m, const pc_points *from, const float *phase, float *restrict to,
+                           int64_t begin, int64_t end) {
     const double *o = m->offset;
+    const float *restrict x = from->x, *restrict y = from->y, *restrict z = from->z;
+    const int64_t n = from->n;
     for (int64_t i = begin; i < end; i++) {
-        double p[3] = {(double)from[i] + o[0], (double)from[n + i] + o[1], (double)from[2 * n + i] + o[2]};
-        move_point(&m->sweep, (double)from[3 * n + i], p);
+        double p[3] = {(double)x[i] + o[0], (double)y[i] + o[1], (double)z[i] + o[2]};
+        move_point(&m->sweep, (double)phase[i], p);
         to[i] = (float)(p[0] - o[0]);
         to[n + i] = (float)(p[1] - o[1]);
         to[2 * n + i] = (float)(p[2] - o[2]);
@@ -242,13 +240,13 @@ PC_INLINE void move_points(const moving *m, const float *restrict from, float *r
 }
 
 PC_SIMD_FORMS_OF(move_points,
-                 (const moving *m, const float *restrict from, float *restrict to, int64_t n, int64_t begin,
+                 (const moving *m, const pc_points *from, const float *phase, float *restrict to, int64_t begin,
                   int64_t end),
-                 (m, from, to, n, begin, end))
+                 (m, from, phase, to, begin, end))
 
 static void move_range(void *state, int64_t begin, int64_t end) {
     const moving *m = state;
-    move_points_for(m->simd)(m, m->scan->raw, m->scan->xyz, m->scan->points.n, begin, end);
+    move_points_for(m->simd)(m, &m->scan->raw, m->scan->phase, m->scan->xyz, begin, end);
 }
 
 pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan) {
@@ -260,16 +258,16 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
         return status;
     }
     float *to = scan->xyz;
-    scan->points = (pc_point_set){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .scan = (int)(scan - o->scans)};
+    scan->points = (pc_points){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .scan = (int)(scan - o->scans)};
     pc_run_ranges(o->context, n, POINTS_A_PART, move_range, &m);
     memcpy(scan->offset, scan->cloud_offset, sizeof scan->offset);
-    pc_ndt_find_box(&scan->points);
-    pc_ndt_settle(&scan->points, scan->offset);
+    pc_points_find_box(&scan->points);
+    pc_points_center(&scan->points, scan->offset);
     return PCGPU_OK;
 }
 
 pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    const pc_point_set *p = &scan->points;
+    const pc_points *p = &scan->points;
     pcgpu_status status = PCGPU_OK;
     if (!scan->sent) {
         status = o->backend->ndt->sequence_send(o->context, o->held.sequence, p->scan, p->n, p->x, p->y, p->z);
@@ -280,7 +278,7 @@ pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */
 
-static float *fill_rows(pc_buffer *memory, const pc_point_set *p) {
+static float *fill_rows(pc_buffer *memory, const pc_points *p) {
     float *rows = pc_buffer_take(memory, (3 * (size_t)p->n + 1) * sizeof *rows, false);
     for (int64_t i = 0; i < p->n && rows; i++) {
         rows[3 * i] = p->x[i];
@@ -291,7 +289,7 @@ static float *fill_rows(pc_buffer *memory, const pc_point_set *p) {
 }
 
 pcgpu_status pc_odometry_as_cloud(pcgpu_odometry *o, int which, const pc_odometry_scan *scan, pcgpu_cloud *cloud) {
-    const pc_point_set *p = &scan->points;
+    const pc_points *p = &scan->points;
     *cloud = (pcgpu_cloud){.rows = p->n, .columns = 3, .data = fill_rows(&o->rows[which], p)};
     memcpy(cloud->offset, scan->offset, sizeof scan->offset);
     return cloud->data ? PCGPU_OK : pc_fail_memory(o->context, 12 * (uint64_t)p->n, "the points");

@@ -1,13 +1,13 @@
 /* Shared by the files of a registration: register.c (checks, levels), register_pairs.c (several pairs), icp.c
  * (downsampling and iterations of a level of ICP), register_search.c (starts without a guess), register_starts.c
- * (registration from them), register_scan.c (corrections of scans), ndt.c (method ndt), register_solve.c (normal
- * equations). */
+ * (registration from them), ndt.c (method ndt), register_solve.c (normal equations). lib/scan has what a scan is. */
 #ifndef PC_REGISTER_H
 #define PC_REGISTER_H
 
 #include "backend.h"
 #include "ndt_math.h"
 #include "pose.h"
+#include "scan.h"
 #include "transform.h"
 #include "icp_step.h"
 
@@ -30,16 +30,6 @@ typedef struct pc_rows {
     float *xyz;
     float *normals; /* likewise, of unit length or zero; NULL where they are not given */
 } pc_rows;
-
-/* Points relative to the sensor that saw them, and what it saw through (register_view.c). */
-typedef struct pc_view pc_view;
-typedef struct pc_seen {
-    int64_t n;
-    const float *x, *y, *z;
-    int64_t stride;   /* from point to point */
-    double offset[3]; /* of the points from the sensor */
-    pc_view **view;   /* of the points as they are, with the voxel size of the registration; NULL until it is made */
-} pc_seen;
 
 typedef struct pc_register_work pc_register_work;
 struct pc_register_work {
@@ -86,17 +76,10 @@ int pc_register_levels(const pcgpu_register_params *params);
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);
 
-/* The k-th smallest of n values, which change their order (Hoare 1961). */
-float pc_select_value(float *values, int n, int k);
 /* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target's points. Errors: MEMORY.
  */
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
                                 pcgpu_register_params *settled);
-/* The cell edge in metres that fits the spacing of a cloud's points (register_scale.c), a power of two, 0 when none
- * fits; and the number of levels. Errors: MEMORY. */
-pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
-                                 int *levels);
-
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -168,48 +151,9 @@ static inline double pc_register_stage_end(pc_register_work *w, pc_register_stag
     return now;
 }
 
-/* The returns near the sensor of one scan (register_carrier.c). Points of another scan at the same places belong to the
- * carrier, such as the roof of a car. All zero: none. */
-enum { PC_CARRIER_SIDE = 32 };
-typedef struct pc_carrier {
-    float radius;                                     /* metres from the sensor; 0 = there are none */
-    uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
-} pc_carrier;
-void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
-                     pc_carrier *carrier);
-/* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
-bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
-
-/* A cloud as it is registered (register_scan.c): itself, or a copy after min_range and beam_correction of the
- * parameters, whose points left out are counted in `run`. Release it in any case. */
-typedef struct pc_scan {
-    const pcgpu_cloud *cloud;
-    pcgpu_cloud own;
-} pc_scan;
-pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
-                          pc_scan *scan, pcgpu_run *run);
-/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are more of the scan than
- * a vehicle returns. */
-pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
-void pc_scan_release(pc_scan *scan);
-/* Both scans of a pair without the returns of the carrier. Release both in any case. */
-pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
-                               pc_scan *source, pc_scan *target, pcgpu_run *run);
-
 /* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
 #define PC_MOST_FREE 0.05
 
-/* What the sensors of scans saw (register_view.c): made in parallel where it is not there yet, without memory not at
- * all; and dropped, when the points change. */
-void pc_view_make(pcgpu_context *context, pc_seen *seen, int count, double voxel);
-void pc_view_drop(pc_view **view);
-/* The share of the points of source and target that lie in the free space of the other one, of those that its sensor
- * could see; -1 where that is not known. Makes views that are not there. T: T_target_source. Errors: MEMORY. */
-pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], double voxel, double *share);
-/* The same for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its sensor could
- * see. */
-enum { PC_VIEW_ASKED = 1 << 11 };
-pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel, double *share);
 /* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
  * views of a pc_register_work. */
 void pc_register_look(void *work);

@@ -69,3 +69,20 @@ pcgpu_status pc_register_once(pcgpu_context *context, const pc_backend *backend,
     const bool ndt = params->method == PCGPU_REGISTER_NDT;
     return pc_register_close(&w, ndt ? pc_register_ndt(&w, source, target) : run_icp(&w, source, target));
 }
+
+pcgpu_status pc_register_scans(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                               const pcgpu_register_params *params, const pcgpu_cloud *source,
+                               const pcgpu_cloud *target, pc_register_fn *clouds, pcgpu_registration *result) {
+    pc_scan from, to;
+    pcgpu_run begun = *run;
+    const pcgpu_pair pair = {source, target};
+    pcgpu_status status = pc_scan_take_pair(context, &pair, params, &from, &to, &begun);
+    if (status == PCGPU_OK) {
+        pcgpu_register_params taken = *params; /* which a search passes on: nothing is corrected twice */
+        taken.min_range = taken.beam_correction = 0.0;
+        status = clouds(context, backend, &begun, &taken, from.cloud, to.cloud, result);
+    }
+    pc_scan_release(&from);
+    pc_scan_release(&to);
+    return status;
+}

@@ -11,6 +11,8 @@ enum { ICP_LEVELS = 3, SEARCHED_STARTS = 7 };
 /* Per voxel: the maximum correspondence distance at the coarsest level, and the step that ends the finest. */
 #define DISTANCE_VOXELS 8.0
 #define EPSILON_VOXELS  4e-4
+/* Of the extent: so wide at least are the cells of the first level, for their reach. */
+#define WIDE_CELL 0.111
 
 /* A cloud of a depth camera, seen along z: its depths have noise and steps of a few percent. Their layers are thin in
  * narrow voxels, with normals along z. */
@@ -141,14 +143,23 @@ static double depth_voxel(const pcgpu_cloud *cloud) {
     return fmin(DEPTH_VOXEL * (double)pc_select_value(depths, n, n / 2), DEPTH_EXTENT * extent);
 }
 
+/* Fewer or more levels than the method's own do not pay. */
+static int levels_of(double edge, double extent) {
+    int levels = PC_NDT_LEVELS;
+    while (levels < PC_NDT_MAX_LEVELS && edge * (double)(1 << (levels - 1)) < WIDE_CELL * extent) {
+        levels++;
+    }
+    return levels;
+}
+
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
                                 pcgpu_register_params *settled) {
     pcgpu_status status = PCGPU_OK;
-    double edge = 0.0;
-    int levels = 0;
+    double edge = 0.0, extent = 0.0;
     *settled = *params;
     if (params->voxel == PCGPU_AUTO) {
-        status = pc_register_spacing(context, target, params->drop_origin, &edge, &levels);
+        status = pc_scan_spacing(context, target, params->drop_origin, &edge, &extent);
+        int levels = edge > 0.0 ? levels_of(edge, extent) : PC_NDT_LEVELS;
         const double least = edge > 0.0 ? depth_voxel(target) : 0.0;
         while (0.5 * edge < least) {
             edge *= 2.0;

@@ -98,14 +98,16 @@ bool pc_is_uncertain(const pcgpu_registration *r) {
  * saw through does not: where both scans are known to be seen from their origins, it decides. */
 static pcgpu_status measure_free_space(pc_register_work *w) {
     pcgpu_registration *r = w->result;
-    double T[16];
+    double T[16], back[16];
     r->free_space = -1.0;
     if (w->stopped || r->score < LEAST_SURFACES) {
         return PCGPU_OK;
     }
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
+    const pc_pose there = pc_matrix_pose(T), returned = pc_pose_inverse(&there);
+    pc_pose_matrix(&returned, back);
     pcgpu_status status =
-        w->look ? w->look(w, &r->free_space) : pc_view_compare(w->context, w->seen, T, r->voxel, &r->free_space);
+        w->look ? w->look(w, &r->free_space) : pc_view_compare(w->context, w->seen, T, back, r->voxel, &r->free_space);
     if (status == PCGPU_OK && r->free_space >= 0.0) {
         if (w->params->method == PCGPU_REGISTER_NDT) {
             /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene

@@ -5,6 +5,7 @@
 
 #include "bench.h"
 #include "kernels.h"
+#include "scan.h"
 
 enum { REFERENCE, CLUSTER, GRID, GRID_STORED, CHOSEN, CPU, PROGRAMS };
 

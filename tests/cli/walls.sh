@@ -14,11 +14,12 @@ floors='
 lib lib lib/core
 lib/core lib
 lib/io lib/core
-lib/sample lib lib/core
+lib/scan lib lib/core
+lib/sample lib lib/core lib/scan
 lib/voxelize lib lib/core
-lib/register lib/core lib/register/icp lib/register/ndt
+lib/register lib/core lib/scan lib/register/icp lib/register/ndt
 lib/register/icp lib/core lib/register lib/voxelize
-lib/register/ndt lib/core lib/register lib/register/icp
+lib/register/ndt lib/core lib/scan lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
 lib/fuse lib/core lib/register/projective
 lib/map lib lib/core lib/register/icp

@@ -155,7 +155,7 @@ static void reference_pass(const pc_ndt_pass *p, const pc_ndt_source *source, co
         memset(g->cells[i].source, 0, sizeof g->cells[i].source);
     }
     for (int64_t i = 0; i < source->points[p->set]; i++) {
-        int64_t c[3], inside[3], from = pc_ndt_pick(i, source->every[p->set]);
+        int64_t c[3], inside[3], from = pc_pick(i, source->every[p->set]);
         int at = place(&p->map, g, xyz, source->n, from, c, inside) ? find(g, c) : 0;
         g->cells[at].source[0] += at > 0;
         for (int k = 0; k < 3 && at; k++) {

@@ -3,6 +3,7 @@
 #define KERNELS_FORMS_H
 
 #include "reference.h"
+#include "scan.h"
 
 enum { MOST_IN_PACK = 64 };
 

@@ -1,5 +1,6 @@
 /* Farthest point sampling and random sampling against the plain loop. */
 #include "kernels_sample.h"
+#include "scan.h"
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 /* Every form of sampling on the CPU against the plain loop of the reference. */
 #include "kernels_sample.h"
+#include "scan.h"
 
 bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
     return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&

@@ -1,6 +1,7 @@
 /* Sampling on the CPU as large clouds have it: brought in order in parts, by several threads, in the coordinates' own
  * memory. And how many threads it says it used. */
 #include "kernels_sample.h"
+#include "scan.h"
 
 /* One cloud in buckets, keeping the coordinates and giving them up. */
 static void check_prepared(test_bed *bed, int c, const char *name, const pcgpu_cloud *cloud, const picks *want,

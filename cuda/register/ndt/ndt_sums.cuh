@@ -47,7 +47,7 @@ __device__ static inline void pc_ndt_take_parts(const pc_ndt_group *g, const pc_
     for (int p = 0; p < PC_SETS; p++) {
         const int64_t n = task->part[p] ? s->points[p] : 0;
         for (int64_t i = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; i < n; i += stride) {
-            const int64_t at = pc_ndt_pick(i, s->every[p]);
+            const int64_t at = pc_pick(i, s->every[p]);
             task->part[p][i] = s->x[at];
             task->part[p][n + i] = s->y[at];
             task->part[p][2 * n + i] = s->z[at];

@@ -170,7 +170,7 @@ pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, con
 /* ---- targets that are held --------------------------------------------------------------------------------------- */
 
 /* Holds the target; if it was held already, takes only its frame. */
-static pcgpu_status take_target(pc_ndt_work *c, pc_point_set *target, pc_ndt_held *held) {
+static pcgpu_status take_target(pc_ndt_work *c, pc_points *target, pc_ndt_held *held) {
     pc_ndt_target t;
     c->frame = held->frame;
     c->target.n = held->points;
@@ -189,13 +189,12 @@ static pcgpu_status take_target(pc_ndt_work *c, pc_point_set *target, pc_ndt_hel
     return status;
 }
 
-pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_point_set *target, pc_ndt_held *held) {
+pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_points *target, pc_ndt_held *held) {
     pc_ndt_work c = {.w = w, .backend = w->backend};
     return target->n < PC_REGISTER_MIN_POINTS ? PCGPU_OK : take_target(&c, target, held);
 }
 
-pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_point_set *source, pc_point_set *target,
-                                    pc_ndt_held *held) {
+pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_points *target, pc_ndt_held *held) {
     pc_ndt_work c = {.w = w, .backend = w->backend, .source = *source};
     pc_ndt_job job = {0};
     w->source.n = source->n;

@@ -7,18 +7,10 @@
 #include "ndt_optimizer.h"
 #include "register.h"
 
-/* Points as x[], y[], z[]. */
-typedef struct pc_point_set {
-    int64_t n;
-    float *x, *y, *z;
-    float box[3][2]; /* least and largest x, y and z */
-    int scan;        /* of a sequence: which of its scans */
-} pc_point_set;
-
 typedef struct pc_ndt_work {
     pc_register_work *w;
     const pc_backend *backend;
-    pc_point_set source, target;  /* usable points, in memory that the context or the back end keeps */
+    pc_points source, target;     /* usable points, in memory that the context or the back end keeps */
     float *memory[PC_NDT_CLOUDS]; /* for their coordinates, 3 floats a record; NULL: one pair, which takes its own */
     double target_shift[3];       /* metres that were taken off the target */
     pc_ndt_source parts;          /* of the source */
@@ -50,14 +42,6 @@ void pc_ndt_arrange_source(pc_ndt_work *c);
 /* All of the above: makes a job of two clouds. Its optimizer has no level when there are too few usable points. */
 pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_job *job);
 
-/* The same for a cloud and memory of the caller's, 3 floats a record: for sets that are used more than once. */
-void pc_ndt_select_into(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, float *memory,
-                        pc_point_set *p, pcgpu_run *run);
-/* The box of points that the caller has made. */
-void pc_ndt_find_box(pc_point_set *p);
-/* Subtracts whole metres from far-away coordinates and adds them to `offset`, so that no registration has to. */
-void pc_ndt_settle(pc_point_set *p, double offset[3]);
-
 /* A target that several registrations share. Once it is held, the back end has its cells. */
 typedef struct pc_ndt_held {
     void *sequence; /* the back end's state of it */
@@ -69,10 +53,10 @@ typedef struct pc_ndt_held {
 
 /* Registers selected points. `target` NULL: the local map of the sequence, which is held; else its points, which are
  * used when it is not held yet. Both are settled, stay as they are, and have been sent to the sequence. */
-pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_point_set *source, pc_point_set *target, pc_ndt_held *held);
+pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_points *target, pc_ndt_held *held);
 /* Sets the target ahead of time, so that a device makes its cells meanwhile; as above. Nothing happens when there are
  * too few points. */
-pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_point_set *target, pc_ndt_held *held);
+pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_points *target, pc_ndt_held *held);
 
 /* The regularization sigma of a registration with these parameters, and the target as a back end gets it. */
 double pc_ndt_sigma_of(const pc_register_work *w);

@@ -16,7 +16,7 @@ static void take_set(const pc_ndt_source *source, int which, float *memory) {
     const int64_t n = source->points[which], every = source->every[which];
     float *x = memory, *y = memory + n, *z = memory + 2 * n;
     for (int64_t i = 0; i < n; i++) {
-        int64_t at = pc_ndt_pick(i, every);
+        int64_t at = pc_pick(i, every);
         x[i] = source->x[at];
         y[i] = source->y[at];
         z[i] = source->z[at];

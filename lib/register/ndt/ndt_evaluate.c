@@ -71,7 +71,7 @@ void pc_ndt_evaluate(const pc_ndt_work *c, const pc_ndt_optimizer *optimizer) {
         for (int i = 0; i < 36; i++) {
             r->information[i] *= s2;
         }
-        /* every cell is one equation, and the two grids see the same pc_point_set */
+        /* every cell is one equation, and the two grids see the same pc_points */
         pc_covariance_of(r->information, s2 * f->grids * sums[PC_NDT_R2] / (cells > 7.0 ? cells - 6.0 : 1.0),
                          r->covariance);
         memcpy(r->eigenvalues, conditioning.values, sizeof r->eigenvalues);

@@ -384,12 +384,6 @@ typedef struct pc_ndt_source {
     int64_t points[PC_SETS], every[PC_SETS]; /* points x every <= n */
 } pc_ndt_source;
 
-/* The i-th point of a part: a random one out of every `every` consecutive points. This samples a scan evenly in space
- * and is not in step with its rings or columns. */
-PC_HD_ALWAYS int64_t pc_ndt_pick(int64_t i, int64_t every) {
-    return i * every + (int64_t)((pc_hash64((uint64_t)i) >> 32) * (uint64_t)every >> 32);
-}
-
 /* One pass: a part of the source, mapped to fixed-point units, is added to the cells of a level, 0 the finest; `grids`
  * 2 adds the second grid, which is shifted by half a cell and exists at level 0. */
 typedef struct pc_ndt_pass {

@@ -4,7 +4,7 @@
  *
  * Near is a small part of the distance that the scan reaches, or within the length of half a car where that is not most
  * of it. Scans with few returns there have no carrier. */
-#include "register.h"
+#include "scan.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
  *
  * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are counted in one
  * pass over the points, by threads in parts that depend on the number of points alone. */
-#include "register.h"
-#include "simd.h"
+#include "error.h"
+#include "scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +22,16 @@ enum {
     CELLS = FINE * FINE * FINE,
     PART = 1 << 14, /* points of a part, at least */
     MOST_PARTS = 64,
-    COLUMNS = 1 << 13, /* of the table of boxes: 32 x 32 x 8, which repeat in space */
-    FEWEST = 4,        /* points of a cell that counts, as PC_NDT_MIN_POINTS */
+    COLUMNS = 1 << 13,  /* of the table of boxes: 32 x 32 x 8, which repeat in space */
+    FEWEST_POINTS = 10, /* of a cloud */
+    FEWEST = 4,         /* points of a cell that counts, as of method ndt */
 };
 
 #define MOST      0.675
 #define THIN      0.33    /* of the seeds in such cells, at least: their cells are thin */
 #define THICKNESS 0.00105 /* variance across a surface against the squared edge: 3.2 % of it */
-#define EXTENT    0.003   /* of the second direction: variance against the squared edge, as PC_NDT_PLANE_EXTENT */
+#define EXTENT    0.003   /* of the second direction: variance against the squared edge, as of method ndt */
 #define BOXES     32.0    /* boxes of the first pass to the extent, at least */
-#define WIDE_CELL 0.111   /* of the extent: so wide at least are the cells of the first level, for their reach */
 #define FINEST    1e-6    /* of the extent: no cell is narrower */
 #define FARTHEST  100.0f  /* extents from the middle to a seed */
 #define WIDEST    0.5     /* of the extent: no cell is wider */
@@ -89,7 +89,7 @@ static bool measure_extent(scale *s) {
             n++;
         }
     }
-    if (n < PC_REGISTER_MIN_POINTS) {
+    if (n < FEWEST_POINTS) {
         return false;
     }
     for (int k = 0; k < 3; k++) {
@@ -116,7 +116,7 @@ static bool is_near(const scale *s, const float *p) {
 static void choose_seeds(scale *s) {
     const int64_t every = s->cloud->rows / SEEDS > 1 ? s->cloud->rows / SEEDS : 1;
     for (int64_t i = 0; i * every < s->cloud->rows && s->seed_count < SEEDS; i++) {
-        const int64_t row = pc_ndt_pick(i, every);
+        const int64_t row = pc_pick(i, every);
         if (row < s->cloud->rows && usable(s, record(s, row)) && is_near(s, record(s, row))) {
             s->seeds[s->seed_count++] = row;
         }
@@ -344,23 +344,13 @@ static double choose_edge(scale *s) {
     return spreading;
 }
 
-/* Fewer or more levels than the method's own do not pay. */
-static int levels_of(double edge, double extent) {
-    int levels = PC_NDT_LEVELS;
-    while (levels < PC_NDT_MAX_LEVELS && edge * (double)(1 << (levels - 1)) < WIDE_CELL * extent) {
-        levels++;
-    }
-    return levels;
-}
-
-pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
-                                 int *levels) {
+pcgpu_status pc_scan_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
+                             double *extent) {
     const int64_t parts = cloud->rows / PART < MOST_PARTS ? cloud->rows / PART : MOST_PARTS;
     const size_t bytes = (size_t)(parts > 1 ? parts : 1) * sizeof(box_cells);
     scale *s = malloc(sizeof *s);
     box_cells *cells = malloc(bytes);
-    *edge = 0.0;
-    *levels = PC_NDT_LEVELS;
+    *edge = *extent = 0.0;
     if (!s || !cells) {
         free(s);
         free(cells);
@@ -377,9 +367,9 @@ pcgpu_status pc_register_spacing(pcgpu_context *context, const pcgpu_cloud *clou
     if (measure_extent(s)) {
         choose_seeds(s);
     }
-    if (s->seed_count >= PC_REGISTER_MIN_POINTS) {
+    if (s->seed_count >= FEWEST_POINTS) {
         *edge = choose_edge(s);
-        *levels = *edge > 0.0 ? levels_of(*edge, (double)s->extent) : PC_NDT_LEVELS;
+        *extent = (double)s->extent;
     }
     free(cells);
     free(s);

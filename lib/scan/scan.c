@@ -5,7 +5,8 @@
  * raises its elevation by a and keeps range and azimuth. Deschaud 2018 (IMLS-SLAM) found that the beams of KITTI's
  * scanner are off by such an angle; Dellenbach et al. 2022 (CT-ICP) and Vizzo et al. 2023 (KISS-ICP) correct it by
  * 0.205 degree. */
-#include "register.h"
+#include "error.h"
+#include "scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -224,22 +225,5 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
         status = pc_scan_leave_out(context, &carriers[1], source, run);
         status = status == PCGPU_OK ? pc_scan_leave_out(context, &carriers[0], target, run) : status;
     }
-    return status;
-}
-
-pcgpu_status pc_register_scans(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                               const pcgpu_register_params *params, const pcgpu_cloud *source,
-                               const pcgpu_cloud *target, pc_register_fn *clouds, pcgpu_registration *result) {
-    pc_scan from, to;
-    pcgpu_run begun = *run;
-    const pcgpu_pair pair = {source, target};
-    pcgpu_status status = pc_scan_take_pair(context, &pair, params, &from, &to, &begun);
-    if (status == PCGPU_OK) {
-        pcgpu_register_params taken = *params; /* which a search passes on: nothing is corrected twice */
-        taken.min_range = taken.beam_correction = 0.0;
-        status = clouds(context, backend, &begun, &taken, from.cloud, to.cloud, result);
-    }
-    pc_scan_release(&from);
-    pc_scan_release(&to);
     return status;
 }

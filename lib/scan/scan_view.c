@@ -12,8 +12,8 @@
  * A cloud that was not seen from its origin, such as a map, has points behind others in most directions; it says
  * nothing about free space. Related: Hornung et al. 2013 (free space of OctoMap), Pomerleau et al. 2014
  * (visibility). */
-#include "register.h"
-#include "solve.h"
+#include "error.h"
+#include "scan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,8 +99,8 @@ static void widen(float *values, bool least) {
     }
 }
 
-/* One of so many points in a row is taken, so that no more than `most` are. */
-static int64_t every_of(const pc_seen *s, int64_t most) {
+/* The stride at which no more than `most` points are taken. */
+static int64_t stride_for(const pc_seen *s, int64_t most) {
     return (s->n + most - 1) / most;
 }
 
@@ -110,7 +110,7 @@ static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_p
     int64_t places[BLOCK];
     int n = 0;
     for (int64_t i = begin; i < end; i++) {
-        places[i - begin] = pc_ndt_pick(i, every) * s->stride;
+        places[i - begin] = pc_pick(i, every) * s->stride;
         __builtin_prefetch(s->x + places[i - begin]);
         __builtin_prefetch(s->y + places[i - begin]);
         __builtin_prefetch(s->z + places[i - begin]);
@@ -169,9 +169,9 @@ static int next_block(const pc_view *v, int begin, view_points *p) {
     return begin + p->n;
 }
 
-/* The share of the gathered points that lie behind others in the same bin, which is small for what was seen from the
+/* The fraction of the gathered points that lie behind others in the same bin, which is small for what was seen from the
  * origin. */
-static double share_behind(const pc_view *v, double voxel) {
+static double fraction_behind(const pc_view *v, double voxel) {
     int64_t behind = 0;
     view_points p;
     for (int at = 0; at < v->asked;) {
@@ -222,7 +222,7 @@ static void look_up(const pc_view *v, const pc_view *scan, const double *T, doub
     }
 }
 
-static double free_share(const view_counts *counts) {
+static double free_fraction(const view_counts *counts) {
     const int64_t all = counts->free + counts->agree;
     return all ? (double)counts->free / (double)all : 0.0;
 }
@@ -230,8 +230,8 @@ static double free_share(const view_counts *counts) {
 /* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
  * others lie in free space. */
 static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
-    const int64_t every = every_of(s, MOST_SEEN) > 2 ? every_of(s, MOST_SEEN) : 2;
-    const int64_t few = every_of(s, MOST_ASKED),
+    const int64_t every = stride_for(s, MOST_SEEN) > 2 ? stride_for(s, MOST_SEEN) : 2;
+    const int64_t few = stride_for(s, MOST_ASKED),
                   apart = few == every ? every + 1 : few; /* hardly a point of the view */
     view_counts self = {0};
     int bins = 0;
@@ -241,12 +241,12 @@ static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
         bins += v->own[i];
     }
     gather(s, apart, v);
-    bool from_origin = bins >= FEWEST_BINS && share_behind(v, voxel) <= MOST_BEHIND;
+    bool from_origin = bins >= FEWEST_BINS && fraction_behind(v, voxel) <= MOST_BEHIND;
     if (from_origin) {
         widen(v->low, true);
         widen(v->high, false);
         look_up(v, v, NULL, voxel, &self);
-        from_origin = free_share(&self) <= MOST_SELF;
+        from_origin = free_fraction(&self) <= MOST_SELF;
     }
     if (few != apart) {
         gather(s, few, v);
@@ -283,10 +283,10 @@ void pc_view_drop(pc_view **view) {
     *view = NULL;
 }
 
-pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], double voxel, double *share) {
-    double back[16];
+pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], const double back[16],
+                             double voxel, double *fraction) {
     view_counts counts = {0};
-    *share = -1.0;
+    *fraction = -1.0;
     if (seen[0].n == 0 || seen[1].n == 0) {
         return PCGPU_OK;
     }
@@ -296,19 +296,18 @@ pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const doub
         return pc_fail_memory(context, sizeof *source, "what the sensors saw");
     }
     if (source->from_origin && target->from_origin) {
-        const pc_pose there = pc_matrix_pose(T), returned = pc_pose_inverse(&there);
-        pc_pose_matrix(&returned, back);
         look_up(source, target, back, voxel, &counts);
         look_up(target, source, T, voxel, &counts);
-        *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;
+        *fraction = counts.agree + counts.free >= FEWEST_ASKED ? free_fraction(&counts) : -1.0;
     }
     return PCGPU_OK;
 }
 
-pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel, double *share) {
+pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel,
+                          double *fraction) {
     view_counts counts = {0};
     pc_view *asked = NULL;
-    *share = -1.0;
+    *fraction = -1.0;
     pc_view_make(context, scan, 1, voxel);
     const pc_view *view = *scan->view;
     if (view && view->from_origin) {
@@ -328,7 +327,7 @@ pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xy
         }
         asked->asked = at;
         look_up(view, asked, NULL, voxel, &counts);
-        *share = counts.agree + counts.free >= FEWEST_ASKED ? free_share(&counts) : -1.0;
+        *fraction = counts.agree + counts.free >= FEWEST_ASKED ? free_fraction(&counts) : -1.0;
     }
     free(asked);
     return PCGPU_OK;
