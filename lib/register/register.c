@@ -9,8 +9,8 @@ static pcgpu_status register_clouds(pcgpu_context *context, const pc_backend *ba
     if (pc_searches_first(params)) {
         return pc_register_search(context, backend, run, params, source, target, result);
     }
-    pcgpu_status status = pc_register_once(context, backend, run, params, source, target, result);
-    return status == PCGPU_OK ? pc_register_rescue(context, backend, run, params, source, target, result) : status;
+    PC_TRY(pc_register_once(context, backend, run, params, source, target, result));
+    return pc_register_rescue(context, backend, run, params, source, target, result);
 }
 
 pcgpu_status pc_register_pair(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -25,14 +25,10 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     pcgpu_run run = {0};
     memset(result, 0, sizeof *result);
     pc_clear_error(context);
-    pcgpu_status status = pc_register_check(context, params);
     pcgpu_register_params settled;
-    if (status == PCGPU_OK) {
-        status = pc_register_settle(context, params, target, &settled);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    pcgpu_status status;
+    PC_TRY(pc_register_check(context, params));
+    PC_TRY(pc_register_settle(context, params, target, &settled));
     do {
         status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
         if (status == PCGPU_OK) {

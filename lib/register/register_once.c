@@ -32,11 +32,8 @@ static void measure_target(pc_register_work *w) {
 static pcgpu_status run_levels(pc_register_work *w) {
     for (int l = 0; l < w->levels && !w->stopped; l++) {
         int before = w->result->iterations;
-        pcgpu_status status = pc_register_level(w, l);
+        PC_TRY(pc_register_level(w, l));
         w->result->level_iterations[l] = w->result->iterations - before;
-        if (status != PCGPU_OK) {
-            return status;
-        }
     }
     w->result->source_points = w->level_source.n;
     w->result->target_points = w->level_target.n;
@@ -48,17 +45,15 @@ static pcgpu_status run_levels(pc_register_work *w) {
 
 static pcgpu_status run_icp(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     double begin = pc_now();
-    pcgpu_status status = pc_rows_select(w, source, &w->source);
-    if (status == PCGPU_OK) {
-        status = pc_rows_select(w, target, &w->target);
-    }
+    PC_TRY(pc_rows_select(w, source, &w->source));
+    PC_TRY(pc_rows_select(w, target, &w->target));
     pc_register_stage_end(w, PC_STAGE_SELECT, begin);
-    if (status == PCGPU_OK && w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
-        pc_register_import_pose(w);
-        measure_target(w);
-        status = run_levels(w);
+    if (w->source.n < PC_REGISTER_MIN_POINTS || w->target.n < PC_REGISTER_MIN_POINTS) {
+        return PCGPU_OK;
     }
-    return status;
+    pc_register_import_pose(w);
+    measure_target(w);
+    return run_levels(w);
 }
 
 pcgpu_status pc_register_once(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,

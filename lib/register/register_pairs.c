@@ -9,13 +9,15 @@ static pcgpu_status register_pairs(pcgpu_context *context, const pc_backend *bac
                                    const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
                                    pcgpu_registration *results) {
     pcgpu_register_params *settled = malloc((size_t)count * sizeof *settled);
-    pcgpu_status status = settled ? PCGPU_OK : pc_fail_memory(context, (size_t)count * sizeof *settled, "the pairs");
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        status = pc_register_settle(context, params, pairs[i].target, &settled[i]);
+    pcgpu_status status;
+    if (!settled) {
+        return pc_fail_memory(context, (size_t)count * sizeof *settled, "the pairs");
     }
-    if (status == PCGPU_OK) {
-        status = pc_register_set(context, backend, run, settled, pairs, count, pc_register_pair, results);
+    for (int i = 0; i < count; i++) {
+        PC_TRY_OR(done, status, pc_register_settle(context, params, pairs[i].target, &settled[i]));
     }
+    status = pc_register_set(context, backend, run, settled, pairs, count, pc_register_pair, results);
+done:
     free(settled);
     return status;
 }

@@ -50,10 +50,7 @@ pcgpu_status pc_register_check_pose(pcgpu_context *context, const char *what, co
 }
 
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *p) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_register_params", p->struct_size, sizeof *p);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_register_params", p->struct_size, sizeof *p));
     if ((int)p->method < 0 || (int)p->method > PCGPU_REGISTER_GICP) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, ndt or gicp",
                        (int)p->method);
@@ -154,11 +151,10 @@ static int levels_of(double edge, double extent) {
 
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
                                 pcgpu_register_params *settled) {
-    pcgpu_status status = PCGPU_OK;
     double edge = 0.0, extent = 0.0;
     *settled = *params;
     if (params->voxel == PCGPU_AUTO) {
-        status = pc_scan_spacing(context, target, params->drop_origin, &edge, &extent);
+        PC_TRY(pc_scan_spacing(context, target, params->drop_origin, &edge, &extent));
         int levels = edge > 0.0 ? levels_of(edge, extent) : PC_NDT_LEVELS;
         const double least = edge > 0.0 ? depth_voxel(target) : 0.0;
         while (0.5 * edge < least) {
@@ -177,5 +173,5 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
     if (params->translation_epsilon == PCGPU_AUTO) {
         settled->translation_epsilon = EPSILON_VOXELS * voxel;
     }
-    return status;
+    return PCGPU_OK;
 }

@@ -339,11 +339,10 @@ static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_o
     const double *offsets[2] = {source->offset, target->offset};
     pcgpu_run ignored = {0};
     pc_points points[2] = {{0}};
-    pcgpu_status status = pc_points_select(context, source, drop_origin, &points[0], &ignored);
-    if (status == PCGPU_OK) {
-        status = pc_points_select(context, target, drop_origin, &points[1], &ignored);
-    }
-    if (status == PCGPU_OK && points[0].n > 0 && points[1].n > 0) {
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_points_select(context, source, drop_origin, &points[0], &ignored));
+    PC_TRY_OR(done, status, pc_points_select(context, target, drop_origin, &points[1], &ignored));
+    if (points[0].n > 0 && points[1].n > 0) {
         const bool sensors = choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
                                                (picture *[2]){&s->source, &s->target});
         if (sensors || s->most_turn == TURNS / 2) { /* else the given start says more than the centroids */
@@ -352,6 +351,7 @@ static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_o
             find_starts(context, s);
         }
     }
+done:
     pc_points_free(&points[0]);
     pc_points_free(&points[1]);
     return status;

@@ -27,10 +27,6 @@ typedef struct pair_set {
     pcgpu_status failed;
 } pair_set;
 
-static const pcgpu_register_params *params_of(const pair_set *set, int i) {
-    return &set->params[i];
-}
-
 /* Keeps the error of pair `i`, which is in `from`, unless an earlier one failed. */
 static void keep_failure(pair_set *set, const pcgpu_context *from, int i, pcgpu_status status) {
     char why[sizeof from->errors.text];
@@ -49,7 +45,7 @@ static int64_t points_of(const pcgpu_pair *pair) {
 
 static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i) {
     const pcgpu_pair *pair = &set->pairs[i];
-    return set->one(context, set->backend, &set->run, params_of(set, i), pair->source, pair->target, &set->results[i]);
+    return set->one(context, set->backend, &set->run, &set->params[i], pair->source, pair->target, &set->results[i]);
 }
 
 /* ---- together on a device ---------------------------------------------------------------------------------------- */
@@ -71,13 +67,12 @@ static pcgpu_status take_memory(const pair_set *set, int first, int count, float
         rows[PC_NDT_TARGET] += (size_t)set->pairs[i].target->rows;
     }
     static const int order[PC_NDT_CLOUDS] = {PC_NDT_TARGET, PC_NDT_SOURCE};
-    pcgpu_status status = PCGPU_OK;
-    for (int k = 0; k < PC_NDT_CLOUDS && status == PCGPU_OK; k++) {
+    for (int k = 0; k < PC_NDT_CLOUDS; k++) {
         void *block = NULL;
-        status = set->backend->ndt->memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block);
+        PC_TRY(set->backend->ndt->memory(set->context, order[k], rows[order[k]] * 3 * sizeof(float), &block));
         memory[order[k]] = block;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* The jobs of pairs from `first` on. */
@@ -115,10 +110,7 @@ static void prepare_pair(void *state, int i) {
 /* Makes the jobs of all pairs. */
 static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
     float *memory[PC_NDT_CLOUDS];
-    pcgpu_status status = take_memory(set, first, count, memory);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(take_memory(set, first, count, memory));
     for (int i = 0; i < count; i++) {
         g->jobs[i] = (pc_ndt_job){0};
         g->c[i] = (pc_ndt_work){.w = &g->w[i], .backend = set->backend};
@@ -153,7 +145,7 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     for (int i = 0; i < count; i++) {
         const pcgpu_pair *pair = &set->pairs[first + i];
         g->source[i] = g->target[i] = (pc_scan){0};
-        pc_register_open(&g->w[i], set->context, set->backend, &set->run, params_of(set, first + i), pair->source,
+        pc_register_open(&g->w[i], set->context, set->backend, &set->run, &set->params[first + i], pair->source,
                          pair->target, &set->results[first + i]);
     }
     pcgpu_status status = prepare(set, first, count, g);
@@ -164,25 +156,28 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
             set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count, (pc_host_work){look_at_pairs, &p});
     }
     for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
-        pc_ndt_work *c = &g->c[g->pair[k]];
-        pc_ndt_conclude(c, &g->jobs[k], begin);
+        pc_ndt_conclude(&g->c[g->pair[k]], &g->jobs[k], begin);
     }
     for (int i = 0; i < count; i++) {
         pc_register_close(&g->w[i], status);
         pc_scan_release(&g->source[i]);
         pc_scan_release(&g->target[i]);
     }
-    for (int i = first; i < first + count && status == PCGPU_OK; i++) {
-        if (!set->results[i].converged && params_of(set, i)->search == PCGPU_SEARCH_RESCUE) {
-            status = run_pair(set, set->context, i);
+    PC_TRY(status);
+    for (int i = first; i < first + count; i++) {
+        if (!set->results[i].converged && set->params[i].search == PCGPU_SEARCH_RESCUE) {
+            PC_TRY(run_pair(set, set->context, i));
         }
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status run_groups(pair_set *set) {
     group *g = malloc(sizeof *g);
-    pcgpu_status status = g ? PCGPU_OK : pc_fail_memory(set->context, sizeof *g, "the pairs");
+    pcgpu_status status = PCGPU_OK;
+    if (!g) {
+        return pc_fail_memory(set->context, sizeof *g, "the pairs");
+    }
     for (int first = 0, count; first < set->count && status == PCGPU_OK; first += count) {
         int64_t points = points_of(&set->pairs[first]);
         count = 1;
@@ -199,11 +194,10 @@ static pcgpu_status run_groups(pair_set *set) {
 /* ---- one after the other, or one a thread ------------------------------------------------------------------------ */
 
 static pcgpu_status run_in_turn(const pair_set *set) {
-    pcgpu_status status = PCGPU_OK;
-    for (int i = 0; i < set->count && status == PCGPU_OK; i++) {
-        status = run_pair(set, set->context, i);
+    for (int i = 0; i < set->count; i++) {
+        PC_TRY(run_pair(set, set->context, i));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* The context of a thread, opened when it is first needed: the next call finds its memory there. */
@@ -250,21 +244,6 @@ static pcgpu_status run_a_thread_each(pair_set *set) {
     return set->failed;
 }
 
-static pcgpu_status run_set(pair_set *set) {
-    const pcgpu_register_params *p = set->params;
-    const int threads = set->context->threads;
-    const bool together =
-        p->method == PCGPU_REGISTER_NDT && !pc_searches_first(p) && set->backend->ndt->concurrent_jobs;
-    bool spread = set->backend == set->context->cpu && threads > 1 && set->count >= threads;
-    set->run.threads = spread ? 1 : set->run.threads;
-    set->failing = set->count;
-    set->failed = PCGPU_OK;
-    pthread_mutex_init(&set->mutex, NULL);
-    pcgpu_status status = together ? run_groups(set) : spread ? run_a_thread_each(set) : run_in_turn(set);
-    pthread_mutex_destroy(&set->mutex);
-    return status;
-}
-
 pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                              const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
                              pc_register_fn *one, pcgpu_registration *results) {
@@ -275,6 +254,14 @@ pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, 
                     .pairs = pairs,
                     .count = count,
                     .one = one,
-                    .results = results};
-    return run_set(&set);
+                    .results = results,
+                    .failing = count};
+    const bool together =
+        params->method == PCGPU_REGISTER_NDT && !pc_searches_first(params) && backend->ndt->concurrent_jobs;
+    const bool spread = backend == context->cpu && context->threads > 1 && count >= context->threads;
+    set.run.threads = spread ? 1 : run->threads;
+    pthread_mutex_init(&set.mutex, NULL);
+    pcgpu_status status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);
+    pthread_mutex_destroy(&set.mutex);
+    return status;
 }

@@ -83,23 +83,20 @@ static pcgpu_status do_start(trials *t, int i) {
 }
 
 static pcgpu_status register_from(trials *t, pcgpu_registration *result, double *seconds) {
-    pcgpu_status status = PCGPU_OK;
     int tried = 0;
-    for (int i = 0; i < t->count && status == PCGPU_OK; i++) {
+    for (int i = 0; i < t->count; i++) {
         if (!worth_it(t, i)) {
             continue;
         }
-        status = t->done[i] ? PCGPU_OK : do_start(t, i);
-        if (status == PCGPU_OK && (tried++ == 0 || better(&t->results[i], &t->results[t->best]))) {
+        PC_TRY(t->done[i] ? PCGPU_OK : do_start(t, i));
+        if (tried++ == 0 || better(&t->results[i], &t->results[t->best])) {
             t->best = i;
         }
     }
-    if (status == PCGPU_OK) {
-        *result = t->results[t->best];
-        *seconds = t->seconds[t->best];
-        result->starts = tried;
-    }
-    return status;
+    *result = t->results[t->best];
+    *seconds = t->seconds[t->best];
+    result->starts = tried;
+    return PCGPU_OK;
 }
 
 /* The starts of a search, then the given one. */
@@ -119,6 +116,16 @@ static pcgpu_status prepare(trials *t, const pcgpu_register_params *params, doub
     return status;
 }
 
+/* The time of the search since `begin`; the result is cleared after an error. */
+static pcgpu_status finish(pcgpu_status status, pcgpu_registration *result, double begin) {
+    if (status == PCGPU_OK) {
+        pc_stage(&result->run, "search", begin);
+    } else {
+        memset(result, 0, sizeof *result);
+    }
+    return status;
+}
+
 pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result) {
@@ -134,12 +141,7 @@ pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backen
         t.results[t.count - 1] = *result;
         status = register_from(&t, result, &own);
     }
-    if (status == PCGPU_OK) {
-        pc_stage(&result->run, "search", begin);
-    } else {
-        memset(result, 0, sizeof *result);
-    }
-    return status;
+    return finish(status, result, begin);
 }
 
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -151,10 +153,5 @@ pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backen
     if (status == PCGPU_OK) {
         status = register_from(&t, result, &own);
     }
-    if (status == PCGPU_OK) {
-        pc_stage(&result->run, "search", begin + own);
-    } else {
-        memset(result, 0, sizeof *result);
-    }
-    return status;
+    return finish(status, result, begin + own);
 }

@@ -24,10 +24,7 @@ static pcgpu_status condition(pc_register_work *w, double *sums) {
     if (w->params->method == PCGPU_REGISTER_POINT && sums[PC_ICP_EQUATIONS] < 0.5 * sums[PC_ICP_MATCHES]) {
         limit = PC_DEGENERATE_MIXED;
         pc_icp_rows kind = w->normals ? PC_ICP_ROWS_MIXED : PC_ICP_ROWS_POINT;
-        pcgpu_status status = pc_register_step(w, kind, (pc_register_weights){0}, sums);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(pc_register_step(w, kind, (pc_register_weights){0}, sums));
     }
     if (sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_conditioning c;
@@ -55,14 +52,14 @@ static pcgpu_status measure_score(pc_register_work *w) {
     if (!w->normals) {
         return PCGPU_OK;
     }
-    pcgpu_status status = pc_register_step(w, PC_ICP_ROWS_PLANE, pc_register_score_weights(w), sums);
-    if (status == PCGPU_OK && sums[PC_ICP_EQUATIONS] > 0.0) {
+    PC_TRY(pc_register_step(w, PC_ICP_ROWS_PLANE, pc_register_score_weights(w), sums));
+    if (sums[PC_ICP_EQUATIONS] > 0.0) {
         pc_information(sums, information);
         /* normals have length 1: the trace of the translation's block is the sum of the weights */
         double mean = (information[21] + information[28] + information[35]) / sums[PC_ICP_EQUATIONS];
         r->score *= mean * sqrt(mean);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Fills what the last pose is worth, measured once more at that pose with all weights 1. */
@@ -70,10 +67,7 @@ pcgpu_status pc_register_evaluate(pc_register_work *w) {
     pcgpu_registration *r = w->result;
     double sums[PC_ICP_SUMS];
     const pc_icp_rows rows = w->normals ? PC_ICP_ROWS_PLANE : PC_ICP_ROWS_POINT;
-    pcgpu_status status = pc_register_step(w, rows, (pc_register_weights){0}, sums);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_register_step(w, rows, (pc_register_weights){0}, sums));
     r->inliers = (int64_t)sums[PC_ICP_MATCHES];
     r->fitness = sums[PC_ICP_MATCHES] / (double)r->source_points;
     if (r->inliers > 0) {
@@ -82,8 +76,8 @@ pcgpu_status pc_register_evaluate(pc_register_work *w) {
     if (w->params->method != PCGPU_REGISTER_POINT && sums[PC_ICP_EQUATIONS] > 0.0) {
         r->plane_rmse = sqrt(sums[PC_ICP_R2] / sums[PC_ICP_EQUATIONS]);
     }
-    status = condition(w, sums);
-    return status == PCGPU_OK ? measure_score(w) : status;
+    PC_TRY(condition(w, sums));
+    return measure_score(w);
 }
 
 double pc_translation_sigma(const pcgpu_registration *r) {
@@ -106,9 +100,9 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
     pc_transform_multiply(w->seen_from_target, r->T_target_source, T);
     const pc_pose there = pc_matrix_pose(T), returned = pc_pose_inverse(&there);
     pc_pose_matrix(&returned, back);
-    pcgpu_status status =
-        w->look ? w->look(w, &r->free_space) : pc_view_compare(w->context, w->seen, T, back, r->voxel, &r->free_space);
-    if (status == PCGPU_OK && r->free_space >= 0.0) {
+    PC_TRY(w->look ? w->look(w, &r->free_space)
+                   : pc_view_compare(w->context, w->seen, T, back, r->voxel, &r->free_space));
+    if (r->free_space >= 0.0) {
         if (w->params->method == PCGPU_REGISTER_NDT) {
             /* the mean of fitness and agreement, of which the score of cells is the product; less where the scene
              * hardly says which of several places is meant, unless it is the reason by itself */
@@ -118,7 +112,7 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
         }
         r->score *= fmax(0.0, 1.0 - r->free_space / (w->near && !pc_is_uncertain(r) ? MOST_FREE_NEAR : PC_MOST_FREE));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 double pc_register_reach(const pc_register_work *w) {
@@ -182,9 +176,7 @@ static void check_convergence(pc_register_work *w) {
 }
 
 pcgpu_status pc_register_check_convergence(pc_register_work *w) {
-    pcgpu_status status = measure_free_space(w);
-    if (status == PCGPU_OK) {
-        check_convergence(w);
-    }
-    return status;
+    PC_TRY(measure_free_space(w));
+    check_convergence(w);
+    return PCGPU_OK;
 }

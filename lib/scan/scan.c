@@ -81,10 +81,7 @@ static void append(const pcgpu_cloud *scan, int64_t begin, int64_t end, pcgpu_cl
 pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan, const pcgpu_register_params *params,
                                 pcgpu_cloud *out, pcgpu_run *run) {
     const double nearest = params->min_range * params->min_range;
-    pcgpu_status status = pc_cloud_create_like(context, scan, scan->rows, out);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_cloud_create_like(context, scan, scan->rows, out));
     int64_t begin = 0, at_origin = 0;
     out->rows = 0;
     for (int64_t i = 0; i < scan->rows && nearest > 0.0; i++) {
@@ -179,29 +176,27 @@ pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier
     }
     pcgpu_status status = PCGPU_OK;
     if ((double)kept >= least && kept < rows) {
-        status = pc_cloud_create_like(context, l.from, kept, &l.rest);
-        if (status == PCGPU_OK) {
-            pc_run_ranges(context, rows, CHUNK, copy_range, &l);
-            run->points_in += rows - kept;
-            run->on_carrier += rows - kept;
-            pcgpu_cloud_free(&scan->own);
-            scan->own = l.rest;
-            scan->cloud = &scan->own;
-        }
+        PC_TRY_OR(done, status, pc_cloud_create_like(context, l.from, kept, &l.rest));
+        pc_run_ranges(context, rows, CHUNK, copy_range, &l);
+        run->points_in += rows - kept;
+        run->on_carrier += rows - kept;
+        pcgpu_cloud_free(&scan->own);
+        scan->own = l.rest;
+        scan->cloud = &scan->own;
     }
+done:
     free(memory);
     return status;
 }
 
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
                           pc_scan *scan, pcgpu_run *run) {
-    pcgpu_status status = PCGPU_OK;
     *scan = (pc_scan){.cloud = cloud};
-    if (params->min_range != 0.0 || params->beam_correction != 0.0) {
-        scan->cloud = &scan->own;
-        status = pcgpu_scan_correct(context, cloud, params, &scan->own, run);
+    if (params->min_range == 0.0 && params->beam_correction == 0.0) {
+        return PCGPU_OK;
     }
-    return status;
+    scan->cloud = &scan->own;
+    return pcgpu_scan_correct(context, cloud, params, &scan->own, run);
 }
 
 void pc_scan_release(pc_scan *scan) {
@@ -211,19 +206,14 @@ void pc_scan_release(pc_scan *scan) {
 pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,
                                pc_scan *source, pc_scan *target, pcgpu_run *run) {
     pc_carrier carriers[2];
-    pcgpu_status status = pc_scan_take(context, pair->source, params, source, run);
     *target = (pc_scan){.cloud = pair->target};
-    if (status == PCGPU_OK) {
-        status = pc_scan_take(context, pair->target, params, target, run);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_scan_take(context, pair->source, params, source, run));
+    PC_TRY(pc_scan_take(context, pair->target, params, target, run));
     pc_carrier_find(context, params, source->cloud, &carriers[0]);
     pc_carrier_find(context, params, target->cloud, &carriers[1]);
-    if (carriers[0].radius > 0.0f && carriers[1].radius > 0.0f) {
-        status = pc_scan_leave_out(context, &carriers[1], source, run);
-        status = status == PCGPU_OK ? pc_scan_leave_out(context, &carriers[0], target, run) : status;
+    if (carriers[0].radius == 0.0f || carriers[1].radius == 0.0f) {
+        return PCGPU_OK;
     }
-    return status;
+    PC_TRY(pc_scan_leave_out(context, &carriers[1], source, run));
+    return pc_scan_leave_out(context, &carriers[0], target, run);
 }

@@ -43,10 +43,10 @@ static pcgpu_status split_source(pc_register_work *w) {
 /* Gives the source to the back end, with the grid from which its normals are estimated. */
 static pcgpu_status give_source(pc_register_work *w, bool paired, double edge, float radius) {
     const bool estimates = paired && !w->level_source.normals;
-    pcgpu_status status = split_source(w);
     pc_icp_grid_free(&w->source_grid);
-    if (status == PCGPU_OK && estimates) {
-        status = pc_icp_grid_build(w->context, w->level_source.n, w->level_source.xyz, edge, &w->source_grid);
+    PC_TRY(split_source(w));
+    if (estimates) {
+        PC_TRY(pc_icp_grid_build(w->context, w->level_source.n, w->level_source.xyz, edge, &w->source_grid));
     }
     const int64_t n = w->level_source.n;
     pc_icp_source source = {.n = n,
@@ -56,7 +56,7 @@ static pcgpu_status give_source(pc_register_work *w, bool paired, double edge, f
                             .normals = paired ? w->level_source.normals : NULL,
                             .grid = &w->source_grid,
                             .normal_radius = estimates ? radius : 0.0f};
-    return status == PCGPU_OK ? w->backend->icp->source(w->context, &source) : status;
+    return w->backend->icp->source(w->context, &source);
 }
 
 /* The target's own normals in the order of its grid. */
@@ -87,31 +87,21 @@ static pcgpu_status prepare(pc_register_work *w, int l) {
     double size = finest ? p->voxel : w->spacing;
     double begin = pc_now();
     double edge = fmax(EDGE * w->spacing, 0.125 * w->max_correspondence);
-    pcgpu_status status = pc_rows_downsample(w, &w->source, size, &w->level_source);
-    if (status == PCGPU_OK) {
-        status = pc_rows_downsample(w, &w->target, size, &w->level_target);
-    }
+    PC_TRY(pc_rows_downsample(w, &w->source, size, &w->level_source));
+    PC_TRY(pc_rows_downsample(w, &w->target, size, &w->level_target));
     begin = pc_register_stage_end(w, PC_STAGE_DOWNSAMPLE, begin);
     pc_icp_grid_free(&w->grid);
-    if (status == PCGPU_OK) {
-        status = pc_icp_grid_build(w->context, w->level_target.n, w->level_target.xyz, edge, &w->grid);
-    }
-    if (status == PCGPU_OK) {
-        status = group_normals(w);
-    }
+    PC_TRY(pc_icp_grid_build(w->context, w->level_target.n, w->level_target.xyz, edge, &w->grid));
+    PC_TRY(group_normals(w));
     begin = pc_register_stage_end(w, PC_STAGE_INDEX, begin);
     const float radius = (float)(NORMAL_RADIUS * w->spacing);
-    if (status == PCGPU_OK) {
-        /* point-to-point needs normals at the end, too, to find unconstrained directions */
-        w->normals = p->method != PCGPU_REGISTER_POINT || finest;
-        pc_icp_target target = {.grid = w->grid, .normals = w->grouped, .normal_radius = w->normals ? radius : 0.0f};
-        status = w->backend->icp->target(w->context, &target);
-    }
-    if (status == PCGPU_OK) {
-        status = give_source(w, p->method == PCGPU_REGISTER_GICP && finest, edge, radius);
-    }
+    /* point-to-point needs normals at the end, too, to find unconstrained directions */
+    w->normals = p->method != PCGPU_REGISTER_POINT || finest;
+    pc_icp_target target = {.grid = w->grid, .normals = w->grouped, .normal_radius = w->normals ? radius : 0.0f};
+    PC_TRY(w->backend->icp->target(w->context, &target));
+    PC_TRY(give_source(w, p->method == PCGPU_REGISTER_GICP && finest, edge, radius));
     pc_register_stage_end(w, PC_STAGE_NORMALS, begin);
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- iterations -------------------------------------------------------------------------------------------------- */
@@ -175,10 +165,7 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
     double sums[PC_ICP_SUMS], update[6];
     pc_optimizer_begin_level(&o, 0, metres, radians);
     do {
-        pcgpu_status status = pc_register_step(w, rows, weights, sums);
-        if (status != PCGPU_OK) {
-            return status;
-        }
+        PC_TRY(pc_register_step(w, rows, weights, sums));
         w->result->iterations++;
         if (!solve(w, sums, update)) {
             w->stopped = true;
@@ -198,11 +185,9 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
 
 pcgpu_status pc_register_level(pc_register_work *w, int l) {
     w->converged = false;
-    pcgpu_status status = prepare(w, l);
+    PC_TRY(prepare(w, l));
     double begin = pc_now();
-    if (status == PCGPU_OK) {
-        status = iterate(w, l == w->levels - 1);
-    }
+    PC_TRY(iterate(w, l == w->levels - 1));
     pc_register_stage_end(w, PC_STAGE_ITERATE, begin);
-    return status;
+    return PCGPU_OK;
 }

@@ -108,12 +108,12 @@ pcgpu_status pc_icp_grid_build(pcgpu_context *context, int64_t n, const float *x
     grid->n = n;
     int32_t *cell = malloc((size_t)n * sizeof *cell), *counts = malloc((size_t)n * sizeof *counts);
     int64_t *keys = malloc((size_t)n * sizeof *keys);
-    pcgpu_status status = set_extent(context, n, xyz, edge, grid);
-    if (status == PCGPU_OK) {
-        int64_t cells = cell && counts && keys ? number_cells(grid, xyz, cell, keys, counts) : -1;
-        status = cells < 0 ? pc_fail_memory(context, (uint64_t)n * 80, "the target's grid")
-                           : fill(context, xyz, cell, keys, counts, cells, grid);
-    }
+    pcgpu_status status;
+    PC_TRY_OR(done, status, set_extent(context, n, xyz, edge, grid));
+    int64_t cells = cell && counts && keys ? number_cells(grid, xyz, cell, keys, counts) : -1;
+    status = cells < 0 ? pc_fail_memory(context, (uint64_t)n * 80, "the target's grid")
+                       : fill(context, xyz, cell, keys, counts, cells, grid);
+done:
     if (status != PCGPU_OK) {
         pc_icp_grid_free(grid);
     }

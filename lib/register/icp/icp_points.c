@@ -39,10 +39,8 @@ pcgpu_status pc_rows_select(pc_register_work *w, const pcgpu_cloud *cloud, pc_ro
     const pcgpu_register_method method = w->params->method;
     const int normal = method == PCGPU_REGISTER_POINT ? -1 : pc_normal_column(cloud);
     pc_points points;
-    pcgpu_status status = pc_points_select(w->context, cloud, w->params->drop_origin, &points, &w->result->run);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    pcgpu_status status = PCGPU_OK;
+    PC_TRY(pc_points_select(w->context, cloud, w->params->drop_origin, &points, &w->result->run));
     size_t n = (size_t)points.n, room = (n ? n : 1) * 3 * sizeof(float);
     out->n = points.n;
     out->xyz = malloc(room);
@@ -125,18 +123,20 @@ static pcgpu_status voxel_means(pc_register_work *w, const pc_rows *points, doub
                            .data = normals ? records : points->xyz,
                            .features = PCGPU_FEATURES_MEAN};
     pcgpu_voxels voxels = {0};
-    pcgpu_status status = normals && !records ? pc_fail_memory(w->context, 24 * (uint64_t)points->n, "the normals")
-                                              : cover(w, points, size, &job.grid);
-    if (status == PCGPU_OK) {
-        status = w->backend->voxelize->voxelize(w->context, &job, &voxels);
+    pcgpu_status status;
+    if (normals && !records) {
+        return pc_fail_memory(w->context, 24 * (uint64_t)points->n, "the normals");
     }
-    free(records);
-    if (status == PCGPU_OK && !normals) {
+    PC_TRY_OR(done, status, cover(w, points, size, &job.grid));
+    PC_TRY_OR(done, status, w->backend->voxelize->voxelize(w->context, &job, &voxels));
+    if (!normals) {
         *out = (pc_rows){.n = voxels.count, .xyz = voxels.features};
         voxels.features = NULL;
-    } else if (status == PCGPU_OK && !part(voxels.features, voxels.count, out)) {
+    } else if (!part(voxels.features, voxels.count, out)) {
         status = pc_fail_memory(w->context, 24 * (uint64_t)voxels.count, "the voxels");
     }
+done:
+    free(records);
     pcgpu_voxels_free(&voxels);
     return status;
 }
@@ -155,19 +155,18 @@ static void drop_rare_normals(pc_rows *rows) {
 }
 
 pcgpu_status pc_rows_downsample(pc_register_work *w, const pc_rows *points, double size, pc_rows *out) {
-    pcgpu_status status = PCGPU_OK;
     pc_rows_free(out);
     if (size > 0.0) {
-        status = voxel_means(w, points, size, out);
+        PC_TRY(voxel_means(w, points, size, out));
     } else {
         size_t bytes = (size_t)points->n * 3 * sizeof *out->xyz;
         out->n = points->n;
         out->xyz = copy_of(points->xyz, bytes);
         out->normals = points->normals ? copy_of(points->normals, bytes) : NULL;
         if (!out->xyz || (points->normals && !out->normals)) {
-            status = pc_fail_memory(w->context, 2 * bytes, "the points");
+            return pc_fail_memory(w->context, 2 * bytes, "the points");
         }
     }
     drop_rare_normals(out);
-    return status;
+    return PCGPU_OK;
 }

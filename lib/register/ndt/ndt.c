@@ -122,11 +122,9 @@ void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin) {
 static pcgpu_status lay_target(pc_ndt_work *c, pc_ndt_target *target) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     c->sigma = pc_ndt_sigma_of(c->w);
-    pcgpu_status status = pc_ndt_arrange_target(c, edge_of(c->w));
-    if (status == PCGPU_OK) {
-        pc_ndt_describe_target(c, &identity, target);
-    }
-    return status;
+    PC_TRY(pc_ndt_arrange_target(c, edge_of(c->w)));
+    pc_ndt_describe_target(c, &identity, target);
+    return PCGPU_OK;
 }
 
 /* Lays out the target; a back end may begin to build its cells when the pair is a single one. */
@@ -134,37 +132,34 @@ static pcgpu_status begin(pc_ndt_work *c, pc_ndt_job *job) {
     if (c->target.n < PC_REGISTER_MIN_POINTS) {
         return PCGPU_OK;
     }
-    pcgpu_status status = lay_target(c, &job->target);
-    return status == PCGPU_OK && pc_ndt_is_single(c) ? c->backend->ndt->begin(c->w->context, &job->target) : status;
+    PC_TRY(lay_target(c, &job->target));
+    return pc_ndt_is_single(c) ? c->backend->ndt->begin(c->w->context, &job->target) : PCGPU_OK;
 }
 
 pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_job *job) {
     pc_register_work *w = c->w;
-    pcgpu_status status = pc_ndt_select(c, source, target, begin, job);
+    PC_TRY(pc_ndt_select(c, source, target, begin, job));
     w->source.n = c->source.n;
     w->target.n = c->target.n;
-    if (status == PCGPU_OK && w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
+    if (w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
         pc_ndt_arrange_source(c);
         job->source = c->parts;
         describe_optimizer(c, &job->optimizer);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     pc_ndt_work c = {.w = w, .backend = w->backend};
     pc_ndt_job job = {0};
     double start = pc_now();
-    pcgpu_status status = pc_ndt_prepare(&c, source, target, &job);
+    PC_TRY(pc_ndt_prepare(&c, source, target, &job));
     start = pc_register_stage_end(w, PC_STAGE_SELECT, start);
-    if (status != PCGPU_OK || job.optimizer.levels == 0) {
-        return status;
-    }
-    status = w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_register_look, w});
-    if (status == PCGPU_OK) {
+    if (job.optimizer.levels > 0) {
+        PC_TRY(w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_register_look, w}));
         pc_ndt_conclude(&c, &job, start);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- targets that are held --------------------------------------------------------------------------------------- */
@@ -179,14 +174,12 @@ static pcgpu_status take_target(pc_ndt_work *c, pc_points *target, pc_ndt_held *
         return PCGPU_OK;
     }
     c->target = *target;
-    pcgpu_status status = lay_target(c, &t);
-    if (status == PCGPU_OK) {
-        status = c->backend->ndt->sequence_target(c->w->context, held->sequence, target->scan, &t);
-    }
-    held->held = status == PCGPU_OK;
+    PC_TRY(lay_target(c, &t));
+    PC_TRY(c->backend->ndt->sequence_target(c->w->context, held->sequence, target->scan, &t));
+    held->held = true;
     held->frame = c->frame;
     held->points = c->target.n;
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_points *target, pc_ndt_held *held) {
@@ -203,19 +196,14 @@ pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_p
         return PCGPU_OK;
     }
     double start = pc_now();
-    pcgpu_status status = take_target(&c, target, held);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(take_target(&c, target, held));
     pc_ndt_arrange_source(&c);
     job.source = c.parts;
     describe_optimizer(&c, &job.optimizer);
     job.optimizer.target = held->measure;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
-    status = w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,
-                                                (pc_host_work){pc_register_look, w});
-    if (status == PCGPU_OK) {
-        pc_ndt_conclude(&c, &job, start);
-    }
-    return status;
+    PC_TRY(w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,
+                                              (pc_host_work){pc_register_look, w}));
+    pc_ndt_conclude(&c, &job, start);
+    return PCGPU_OK;
 }

@@ -43,21 +43,18 @@ pc_ndt_state *pc_ndt_state_of(pcgpu_context *context) {
 /* Runs the optimizer from its start to its end. */
 static pcgpu_status follow(pcgpu_context *context, pc_ndt_state *s, pc_ndt_optimizer *optimizer) {
     double sums[PC_NDT_MOST_SUMS][PC_NDT_SUMS];
-    pcgpu_status status = PCGPU_OK;
     pc_ndt_optimizer_begin(optimizer);
-    while (optimizer->end == PC_NDT_UNDER_WAY && status == PCGPU_OK) {
+    while (optimizer->end == PC_NDT_UNDER_WAY) {
         const pc_ndt_command *command = &optimizer->command;
         if (command->passes) {
-            status = pc_ndt_add_pass(context, s, &command->pass);
+            PC_TRY(pc_ndt_add_pass(context, s, &command->pass));
         }
-        for (int i = 0; i < command->sums && status == PCGPU_OK; i++) {
-            status = pc_ndt_sum(context, s, &command->step[i], sums[i]);
+        for (int i = 0; i < command->sums; i++) {
+            PC_TRY(pc_ndt_sum(context, s, &command->step[i], sums[i]));
         }
-        if (status == PCGPU_OK) {
-            pc_ndt_optimizer_next(optimizer, sums);
-        }
+        pc_ndt_optimizer_next(optimizer, sums);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status lend_memory(pcgpu_context *context, int which, size_t bytes, void **memory) {
@@ -75,22 +72,22 @@ static pcgpu_status begin_target(pcgpu_context *context, const struct pc_ndt_tar
 
 static pcgpu_status register_job(pcgpu_context *context, pc_ndt_state *s, pc_ndt_job *job) {
     const double begin = pc_now();
-    pcgpu_status status = pc_ndt_make_target(context, s, &job->target, &job->optimizer.target);
-    if (status == PCGPU_OK) {
-        status = pc_ndt_take_source(context, s, &job->source);
-    }
+    PC_TRY(pc_ndt_make_target(context, s, &job->target, &job->optimizer.target));
+    PC_TRY(pc_ndt_take_source(context, s, &job->source));
     job->target_seconds = pc_now() - begin;
-    return status == PCGPU_OK ? follow(context, s, &job->optimizer) : status;
+    return follow(context, s, &job->optimizer);
 }
 
 static pcgpu_status register_jobs(pcgpu_context *context, struct pc_ndt_job *jobs, int count, pc_host_work beside) {
     (void)beside;
     pc_ndt_state *s = pc_ndt_state_of(context);
-    pcgpu_status status = s ? PCGPU_OK : pc_fail_memory(context, sizeof *s, "the registration");
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
-        status = register_job(context, s, &jobs[i]);
+    if (!s) {
+        return pc_fail_memory(context, sizeof *s, "the registration");
     }
-    return status;
+    for (int i = 0; i < count; i++) {
+        PC_TRY(register_job(context, s, &jobs[i]));
+    }
+    return PCGPU_OK;
 }
 
 /* ---- a sequence -------------------------------------------------------------------------------------------------- */
@@ -157,11 +154,9 @@ static pcgpu_status merge_scan(pcgpu_context *context, void *sequence, int scan,
     m.scan.x = from->x;
     m.scan.y = from->y;
     m.scan.z = from->z;
-    pcgpu_status status = pc_ndt_merge_scan(context, &q->cells, &m, measure);
-    if (status == PCGPU_OK) {
-        q->pending = false;
-    }
-    return status;
+    PC_TRY(pc_ndt_merge_scan(context, &q->cells, &m, measure));
+    q->pending = false;
+    return PCGPU_OK;
 }
 
 static pcgpu_status keep_cells(pcgpu_context *context, void *sequence) {
@@ -183,23 +178,20 @@ static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int sc
     pc_ndt_cpu_sequence *q = sequence;
     const pc_ndt_cpu_scan *from = &q->scan[scan];
     pc_ndt_source source = job->source;
-    pcgpu_status status = PCGPU_OK;
     source.x = from->x;
     source.y = from->y;
     source.z = from->z;
     const double begin = pc_now();
     if (q->pending) {
-        status = pc_ndt_make_target(context, &q->cells, &q->target, &q->measure);
-        q->pending = status != PCGPU_OK;
+        PC_TRY(pc_ndt_make_target(context, &q->cells, &q->target, &q->measure));
+        q->pending = false;
     }
     job->target_seconds = pc_now() - begin;
     if (!q->cells.on_local_map) {
         job->optimizer.target = q->measure;
     }
-    if (status == PCGPU_OK) {
-        status = pc_ndt_take_source(context, &q->cells, &source);
-    }
-    return status == PCGPU_OK ? follow(context, &q->cells, &job->optimizer) : status;
+    PC_TRY(pc_ndt_take_source(context, &q->cells, &source));
+    return follow(context, &q->cells, &job->optimizer);
 }
 
 const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,

@@ -20,12 +20,11 @@ enum {
 /* Memory for the coordinates of so many points: what was given, or the back end's. */
 static pcgpu_status take_memory(const pc_ndt_work *c, int which, size_t rows, float **out) {
     void *memory = c->memory[which];
-    pcgpu_status status = PCGPU_OK;
     if (!memory) {
-        status = c->backend->ndt->memory(c->w->context, which, 3 * (rows ? rows : 1) * sizeof(float), &memory);
+        PC_TRY(c->backend->ndt->memory(c->w->context, which, 3 * (rows ? rows : 1) * sizeof(float), &memory));
     }
     *out = memory;
-    return status;
+    return PCGPU_OK;
 }
 
 enum { TARGET, SOURCE, CLOUDS };
@@ -38,11 +37,9 @@ static pcgpu_status prepare_selection(const pc_ndt_work *c, const pcgpu_cloud *c
                        (long long)cloud->rows);
     }
     float *memory = NULL;
-    pcgpu_status status = take_memory(c, which, (size_t)cloud->rows, &memory);
-    if (status == PCGPU_OK) {
-        pc_selection_begin(context, cloud, c->w->params->drop_origin, memory, to, s);
-    }
-    return status;
+    PC_TRY(take_memory(c, which, (size_t)cloud->rows, &memory));
+    pc_selection_begin(context, cloud, c->w->params->drop_origin, memory, to, s);
+    return PCGPU_OK;
 }
 
 /* A part of the target, or of the source after those. */
@@ -83,13 +80,8 @@ static pcgpu_status select_single(pc_ndt_work *c, pc_selection s[CLOUDS], pc_ndt
 pcgpu_status pc_ndt_select(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_target_fn *then,
                            pc_ndt_job *job) {
     pc_selection s[CLOUDS];
-    pcgpu_status status = prepare_selection(c, target, PC_NDT_TARGET, &c->target, &s[TARGET]);
-    if (status == PCGPU_OK) {
-        status = prepare_selection(c, source, PC_NDT_SOURCE, &c->source, &s[SOURCE]);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(prepare_selection(c, target, PC_NDT_TARGET, &c->target, &s[TARGET]));
+    PC_TRY(prepare_selection(c, source, PC_NDT_SOURCE, &c->source, &s[SOURCE]));
     return pc_ndt_is_single(c) ? select_single(c, s, then, job) : select_alone(c, s, then, job);
 }
 

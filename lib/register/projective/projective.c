@@ -191,30 +191,27 @@ pcgpu_status pc_register_frames(pcgpu_context *context, pcgpu_frame *source, pcg
     describe_optimizer(source, target, params, &optimizer);
     pcgpu_status status =
         source->backend->projective->register_frames(context, &source->maps, &target->maps, &optimizer);
-    if (status == PCGPU_OK) {
-        conclude(&optimizer, params, result);
-        if (report_maps) {
-            pc_stage(&result->run, "maps", pc_now() - (optimizer.source_seconds + optimizer.target.seconds));
-        }
-        report_seconds(&optimizer, &result->run);
-    } else {
+    if (status != PCGPU_OK) {
         memset(result, 0, sizeof *result);
+        return status;
     }
-    return status;
+    conclude(&optimizer, params, result);
+    if (report_maps) {
+        pc_stage(&result->run, "maps", pc_now() - (optimizer.source_seconds + optimizer.target.seconds));
+    }
+    report_seconds(&optimizer, &result->run);
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
                                    const pcgpu_register_depth_params *params, pcgpu_registration *result) {
     memset(result, 0, sizeof *result);
     pc_clear_error(context);
-    pcgpu_status status = pc_register_depth_check(context, params);
-    if (status == PCGPU_OK && source->backend != target->backend) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "one frame is on %s and the other on %s; set the device of the context", source->backend->name,
-                         target->backend->name);
-    }
-    if (status != PCGPU_OK) {
-        return status;
+    PC_TRY(pc_register_depth_check(context, params));
+    if (source->backend != target->backend) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "one frame is on %s and the other on %s; set the device of the context", source->backend->name,
+                       target->backend->name);
     }
     result->run = source->run;
     return pc_register_frames(context, source, target, params, false, result);
@@ -229,31 +226,20 @@ pcgpu_status pcgpu_register_depth(pcgpu_context *context, const pcgpu_depth *sou
     target_camera = target_camera ? target_camera : source_camera;
     memset(result, 0, sizeof *result);
     pc_clear_error(context);
-    pcgpu_status status = pc_register_depth_check(context, params);
-    if (status == PCGPU_OK) {
-        status = pc_camera_check(context, source->width, source->height, source_camera);
+    PC_TRY(pc_register_depth_check(context, params));
+    PC_TRY(pc_camera_check(context, source->width, source->height, source_camera));
+    PC_TRY(pc_camera_check(context, target->width, target->height, target_camera));
+    if (target_camera == source_camera && (source->width != target->width || source->height != target->height)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "the source has %d x %d pixels and the target %d x %d; give the target's camera", source->width,
+                       source->height, target->width, target->height);
     }
-    if (status == PCGPU_OK) {
-        status = pc_camera_check(context, target->width, target->height, target_camera);
-    }
-    if (status == PCGPU_OK && target_camera == source_camera &&
-        (source->width != target->width || source->height != target->height)) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "the source has %d x %d pixels and the target %d x %d; give the target's camera",
-                         source->width, source->height, target->width, target->height);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_frame_choose(context, pixels, 2, &result->run, &backend);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_frame_of_depth(context, backend, target, target_camera, params, &to);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_frame_of_depth(context, backend, source, source_camera, params, &from);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_register_frames(context, from, to, params, true, result);
-    }
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_frame_choose(context, pixels, 2, &result->run, &backend));
+    PC_TRY_OR(done, status, pc_frame_of_depth(context, backend, target, target_camera, params, &to));
+    PC_TRY_OR(done, status, pc_frame_of_depth(context, backend, source, source_camera, params, &from));
+    status = pc_register_frames(context, from, to, params, true, result);
+done:
     pcgpu_frame_free(context, from);
     pcgpu_frame_free(context, to);
     if (status != PCGPU_OK) {

@@ -29,13 +29,12 @@ pcgpu_status pc_register_depth_check(pcgpu_context *context, const pcgpu_registe
     clouds.translation_epsilon = p->translation_epsilon;
     clouds.rotation_epsilon = p->rotation_epsilon;
     clouds.min_score = p->min_score;
-    pcgpu_status status = pc_struct_check(context, "pcgpu_register_depth_params", p->struct_size, sizeof *p);
-    status = status == PCGPU_OK ? pc_register_check(context, &clouds) : status;
-    if (status == PCGPU_OK && !(p->bilateral >= 0.0 && p->bilateral <= 1e6)) {
-        status =
-            pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
+    PC_TRY(pc_struct_check(context, "pcgpu_register_depth_params", p->struct_size, sizeof *p));
+    PC_TRY(pc_register_check(context, &clouds));
+    if (!pc_in_range(p->bilateral, 0.0, 1e6)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a bilateral filter of %g m; give 0 (none) to 1e6", p->bilateral);
     }
-    return status == PCGPU_OK ? check_levels(context, p) : status;
+    return check_levels(context, p);
 }
 
 /* Standard deviation of the bilateral filter's weight of places, pixels. */
@@ -139,8 +138,8 @@ pcgpu_status pc_frame_of_maps(pcgpu_context *context, const pc_backend *backend,
     const pc_depth_image image = {
         .width = maps->width, .height = maps->height, .maps = *maps, .maps_on_device = on_device};
     *frame = NULL;
-    pcgpu_status status = pc_camera_check(context, maps->width, maps->height, camera);
-    return status == PCGPU_OK ? make_frame(context, backend, &image, camera, levels, frame) : status;
+    PC_TRY(pc_camera_check(context, maps->width, maps->height, camera));
+    return make_frame(context, backend, &image, camera, levels, frame);
 }
 
 pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth, const pcgpu_camera *camera,
@@ -149,20 +148,12 @@ pcgpu_status pcgpu_frame_create(pcgpu_context *context, const pcgpu_depth *depth
     pcgpu_run run = {0};
     *frame = NULL;
     pc_clear_error(context);
-    pcgpu_status status = pc_register_depth_check(context, params);
-    if (status == PCGPU_OK) {
-        status = pc_camera_check(context, depth->width, depth->height, camera);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_frame_choose(context, (double)depth->width * depth->height, 1, &run, &backend);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_frame_of_depth(context, backend, depth, camera, params, frame);
-    }
-    if (status == PCGPU_OK) {
-        (*frame)->run = run;
-    }
-    return status;
+    PC_TRY(pc_register_depth_check(context, params));
+    PC_TRY(pc_camera_check(context, depth->width, depth->height, camera));
+    PC_TRY(pc_frame_choose(context, (double)depth->width * depth->height, 1, &run, &backend));
+    PC_TRY(pc_frame_of_depth(context, backend, depth, camera, params, frame));
+    (*frame)->run = run;
+    return PCGPU_OK;
 }
 
 void pcgpu_frame_free(pcgpu_context *context, pcgpu_frame *frame) {
