@@ -82,6 +82,9 @@ struct pc_track_ops {
     void (*end)(void *owner, pcgpu_status status);
 };
 
+/* Checks the parameters of keyframes. */
+pcgpu_status pc_keyframe_check(pcgpu_context *context, double distance, double angle, double fitness);
+
 /* Adds a frame to the sequence: see pcgpu_odometry_add. */
 pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odometry_frame *f);
 

@@ -43,18 +43,12 @@ void pcgpu_depth_odometry_params_init_sized(pcgpu_depth_odometry_params *params,
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_depth_odometry_params *p) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_depth_odometry_params", p->struct_size, sizeof *p);
-    status = status == PCGPU_OK ? pc_register_depth_check(context, &p->registration) : status;
-    if (status == PCGPU_OK && ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL)) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d is not known", (int)p->reference);
+    PC_TRY(pc_struct_check(context, "pcgpu_depth_odometry_params", p->struct_size, sizeof *p));
+    PC_TRY(pc_register_depth_check(context, &p->registration));
+    if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d is not known", (int)p->reference);
     }
-    if (status == PCGPU_OK && !(p->keyframe_distance >= 0.0 && p->keyframe_angle >= 0.0 && p->keyframe_fitness >= 0.0 &&
-                                p->keyframe_fitness <= 1.0)) {
-        status =
-            pc_fail(context, PCGPU_ERROR_ARGUMENT, "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more",
-                    p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
-    }
-    return status;
+    return pc_keyframe_check(context, p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
 }
 
 /* Frames and volume are on the same back end. */
@@ -64,23 +58,18 @@ static pcgpu_status choose(pcgpu_depth_odometry *o) {
         return pc_frame_choose(o->context, pixels * frames, (int)(frames < 1e6 ? frames : 1e6), &o->run, &o->backend);
     }
     pcgpu_volume_stats stats;
-    pcgpu_status status = pcgpu_volume_open(o->context, &o->params.volume, &o->volume);
-    if (status == PCGPU_OK) {
-        pcgpu_volume_get_stats(o->volume, &stats);
-        o->run = stats.run;
-        o->backend = pc_volume_backend(o->volume);
-    }
-    return status;
+    PC_TRY(pcgpu_volume_open(o->context, &o->params.volume, &o->volume));
+    pcgpu_volume_get_stats(o->volume, &stats);
+    o->run = stats.run;
+    o->backend = pc_volume_backend(o->volume);
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camera *camera,
                                        const pcgpu_depth_odometry_params *params, pcgpu_depth_odometry **odometry) {
     pc_clear_error(context);
     *odometry = NULL;
-    pcgpu_status status = check(context, params);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(check(context, params));
     pcgpu_depth_odometry *o = calloc(1, sizeof *o);
     if (!o) {
         return pc_fail_memory(context, sizeof *o, "the odometry");
@@ -94,7 +83,7 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
                           .keyframe_distance = params->keyframe_distance,
                           .keyframe_angle = params->keyframe_angle};
     memcpy(o->track.init, params->registration.init, sizeof o->track.init);
-    status = choose(o);
+    const pcgpu_status status = choose(o);
     if (status != PCGPU_OK) {
         pcgpu_depth_odometry_close(o);
         return status;
@@ -138,11 +127,8 @@ pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *o) {
 static pcgpu_status see_model(pcgpu_depth_odometry *o, const double T[16], const pcgpu_camera *camera,
                               pcgpu_frame **seen) {
     pc_maps maps;
-    pcgpu_status status = pc_volume_see(o->volume, camera, T, &maps);
-    if (status == PCGPU_OK) {
-        status = pc_frame_of_maps(o->context, o->backend, &maps, true, camera, o->params.registration.levels, seen);
-    }
-    return status;
+    PC_TRY(pc_volume_see(o->volume, camera, T, &maps));
+    return pc_frame_of_maps(o->context, o->backend, &maps, true, camera, o->params.registration.levels, seen);
 }
 
 /* Registers to a kept frame, or to the reference from the start. */
@@ -158,31 +144,27 @@ static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry
     pcgpu_register_depth_params params = o->params.registration;
     pcgpu_frame *seen = NULL, *target = attempt->kept >= 0 ? o->kept[attempt->kept] : keyframe ? o->keyframe : o->last;
     double inverse[16];
-    pcgpu_status status = PCGPU_OK;
     params.min_score = fmin(attempt->score * params.min_score, 1.0);
     pc_transform_invert(from, inverse);
     pc_transform_multiply(inverse, attempt->start, params.init);
     if (model) {
-        status = see_model(o, attempt->start, &o->present_camera, &seen);
+        PC_TRY(see_model(o, attempt->start, &o->present_camera, &seen));
         target = seen;
     }
     double seconds = pc_now() - begin;
-    if (status == PCGPU_OK) {
-        status = pcgpu_register_frames(o->context, o->present, target, &params, &f->registration);
-    }
+    const pcgpu_status status = pcgpu_register_frames(o->context, o->present, target, &params, &f->registration);
     if (seen) { /* a device renders while the host continues */
         seconds = fmax(seconds, seen->maps.measure.seconds);
     }
     pcgpu_frame_free(o->context, seen);
-    if (status == PCGPU_OK) {
-        pc_transform_multiply(from, f->registration.T_target_source, T);
-        if (model) {
-            memcpy(f->registration.T_target_source, T, 16 * sizeof *T);
-            pc_stage(&f->registration.run, "raycast", pc_now() - seconds);
-        }
+    PC_TRY(status);
+    pc_transform_multiply(from, f->registration.T_target_source, T);
+    if (model) {
+        memcpy(f->registration.T_target_source, T, 16 * sizeof *T);
+        pc_stage(&f->registration.run, "raycast", pc_now() - seconds);
     }
     f->attempts++;
-    return status;
+    return PCGPU_OK;
 }
 
 /* Falls back to the last frame from the keyframe or the model, which may be sparse where the camera has just arrived.
@@ -206,16 +188,11 @@ static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *
     o->present_camera = o->camera;
     o->present_camera.width = depth->width;
     o->present_camera.height = depth->height;
-    pcgpu_status status = pc_camera_check(o->context, depth->width, depth->height, &o->camera);
-    if (status == PCGPU_OK) {
-        status =
-            pc_frame_of_depth(o->context, o->backend, depth, &o->present_camera, &o->params.registration, &o->present);
-    }
-    if (status == PCGPU_OK) {
-        o->present->run = *run = o->run;
-        run->stages = 0;
-    }
-    return status;
+    PC_TRY(pc_camera_check(o->context, depth->width, depth->height, &o->camera));
+    PC_TRY(pc_frame_of_depth(o->context, o->backend, depth, &o->present_camera, &o->params.registration, &o->present));
+    o->present->run = *run = o->run;
+    run->stages = 0;
+    return PCGPU_OK;
 }
 
 static int64_t count(void *owner, pcgpu_run *run) {
@@ -242,12 +219,8 @@ static bool joins(const void *owner, const double T[16], double fitness) {
 static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joins, double T[16]) {
     pcgpu_depth_odometry *o = owner;
     pcgpu_frame *frame = o->present;
-    pcgpu_status status = PCGPU_OK;
     if (o->volume) {
-        status = pc_volume_fuse(o->volume, o->image, &frame->maps, &o->camera, T_world_frame);
-    }
-    if (status != PCGPU_OK) {
-        return status;
+        PC_TRY(pc_volume_fuse(o->volume, o->image, &frame->maps, &o->camera, T_world_frame));
     }
     o->present = NULL;
     memcpy(T, T_world_frame, 16 * sizeof *T);

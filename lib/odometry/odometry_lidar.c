@@ -106,12 +106,11 @@ static pc_odometry_scan *unused_scan(pcgpu_odometry *o) {
 
 pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points) {
     const pc_backend *chosen = NULL;
-    pcgpu_status status = pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen);
-    if (status == PCGPU_OK) {
-        status = chosen->ndt->sequence_open(o->context, &o->held.sequence);
-    }
-    o->backend = status == PCGPU_OK ? chosen : NULL;
-    return status;
+    o->backend = NULL;
+    PC_TRY(pc_register_choose(o->context, &o->params.registration, points, 1, &o->run, &chosen));
+    PC_TRY(chosen->ndt->sequence_open(o->context, &o->held.sequence));
+    o->backend = chosen;
+    return PCGPU_OK;
 }
 
 /* The first scan can be deskewed only once the motion to the second good scan is known: the world begins with it once
@@ -119,26 +118,26 @@ pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points) {
 static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
     o->begun_now = *motion;
     o->begins_again = true;
-    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
-    return status == PCGPU_OK ? o->kind->begin(o, o->last) : status;
+    PC_TRY(pc_odometry_deskew(o, motion, o->last));
+    return o->kind->begin(o, o->last);
 }
 
 static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
     pcgpu_odometry *o = owner;
     const pcgpu_cloud *cloud = data;
     const pc_twist begun = o->begun;
-    pcgpu_status status = o->begins_again ? begin_with(o, &begun) : PCGPU_OK;
-    if (status == PCGPU_OK && !o->backend) {
-        status = pc_odometry_choose(o, 2.0 * (double)cloud->rows);
+    if (o->begins_again) {
+        PC_TRY(begin_with(o, &begun));
+    }
+    if (!o->backend) {
+        PC_TRY(pc_odometry_choose(o, 2.0 * (double)cloud->rows));
     }
     *run = o->run;
     double begin = pc_now();
     o->present->time = time;
-    if (status == PCGPU_OK) {
-        status = pc_odometry_take(o, cloud, o->present, run);
-    }
+    PC_TRY(pc_odometry_take(o, cloud, o->present, run));
     o->select_seconds = pc_now() - begin;
-    return status;
+    return PCGPU_OK;
 }
 
 static int64_t count(void *owner, pcgpu_run *run) {
@@ -167,35 +166,32 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     pcgpu_odometry *o = owner;
     pc_odometry_scan *scan = o->present;
     const bool in_reference = joins || o->params.reference != PCGPU_REFERENCE_KEYFRAME;
-    pcgpu_status status = PCGPU_OK;
     move_origin(o, 1.0, T_world_frame, scan->T);
     const pc_twist change = motion_change(o, scan->T);
     if (deskews(o) && !o->map) { /* no later scan looks at the points of one that is in a map */
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
-        status = pc_odometry_deskew(o, o->last ? &motion : NULL, scan);
-    }
-    if (status == PCGPU_OK && deskews(o) && o->track.good == 1 && !o->map) {
-        status = begin_anew(o, scan->T);
-    }
-    if (status == PCGPU_OK && !o->last) {
-        status = o->kind->begin(o, scan);
-    } else if (status == PCGPU_OK && in_reference) {
-        status = o->kind->accept(o, scan);
-    }
-    if (status == PCGPU_OK) {
-        memcpy(T, scan->T, sizeof scan->T);
-        if (o->last) {
-            const double since = scan->time - o->last->time;
-            o->fraction = sweep_fraction(o, scan->time);
-            o->sweeps += sweeps_since(o, since);
-            o->elapsed += since;
-            o->shortest = o->shortest > 0.0 ? fmin(o->shortest, since) : since;
+        PC_TRY(pc_odometry_deskew(o, o->last ? &motion : NULL, scan));
+        if (o->track.good == 1) {
+            PC_TRY(begin_anew(o, scan->T));
         }
-        o->change = change;
-        o->last = scan;
-        o->present = unused_scan(o);
     }
-    return status;
+    if (!o->last) {
+        PC_TRY(o->kind->begin(o, scan));
+    } else if (in_reference) {
+        PC_TRY(o->kind->accept(o, scan));
+    }
+    memcpy(T, scan->T, sizeof scan->T);
+    if (o->last) {
+        const double since = scan->time - o->last->time;
+        o->fraction = sweep_fraction(o, scan->time);
+        o->sweeps += sweeps_since(o, since);
+        o->elapsed += since;
+        o->shortest = o->shortest > 0.0 ? fmin(o->shortest, since) : since;
+    }
+    o->change = change;
+    o->last = scan;
+    o->present = unused_scan(o);
+    return PCGPU_OK;
 }
 
 static void keep(void *owner, int slot) {
@@ -213,38 +209,31 @@ static bool nearly_same(const pc_twist *a, const pc_twist *b) {
 static pcgpu_status register_first_again(pcgpu_odometry *o, const pc_twist *motion) {
     pcgpu_registration unused = {.run = o->run};
     double T[16];
-    pcgpu_status status = pc_odometry_deskew(o, motion, o->last);
-    if (status == PCGPU_OK) {
-        status = o->kind->align(o, o->last, o->last->T, &unused, T);
-    }
-    if (status == PCGPU_OK && unused.converged) {
+    PC_TRY(pc_odometry_deskew(o, motion, o->last));
+    PC_TRY(o->kind->align(o, o->last, o->last->T, &unused, T));
+    if (unused.converged) {
         memcpy(o->last->T, T, sizeof T);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Registers from one start. With deskewing it repeats until the motion found is the one used to deskew, also when a
  * badly deskewed scan has not converged. */
-static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
+static pcgpu_status align_in_rounds(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
     double from[16];
     const pcgpu_run run = f->registration.run;
-    pcgpu_status status = PCGPU_OK;
-    double first[16];
     memcpy(from, start, sizeof from);
-    memcpy(first, o->last ? o->last->T : start, sizeof first);
-    for (int round = 0; round < DESKEW_ROUNDS && status == PCGPU_OK; round++) {
+    for (int round = 0; round < DESKEW_ROUNDS; round++) {
         const pc_twist used = o->searching ? o->searched
                               : round == 0 ? predicted_motion(o, from)
                                            : sweep_motion(o, o->present->time, from);
         if (deskews(o)) {
-            status = pc_odometry_deskew(o, &used, o->present);
+            PC_TRY(pc_odometry_deskew(o, &used, o->present));
         }
         f->registration.run = run;
-        if (status == PCGPU_OK) {
-            status = o->kind->align(o, o->present, from, &f->registration, T);
-        }
+        PC_TRY(o->kind->align(o, o->present, from, &f->registration, T));
         f->attempts++;
-        if (status != PCGPU_OK || !deskews(o) || o->searching) {
+        if (!deskews(o) || o->searching) {
             break;
         }
         const pc_twist found = sweep_motion(o, o->present->time, T);
@@ -252,10 +241,17 @@ static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odome
             break;
         }
         if (o->track.good == 1 && f->registration.converged) {
-            status = o->map ? register_first_again(o, &found) : begin_anew(o, T);
+            PC_TRY(o->map ? register_first_again(o, &found) : begin_anew(o, T));
         }
         memcpy(from, T, sizeof from);
     }
+    return PCGPU_OK;
+}
+
+static pcgpu_status align(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
+    double first[16];
+    memcpy(first, o->last ? o->last->T : start, sizeof first);
+    const pcgpu_status status = align_in_rounds(o, start, f, T);
     if (o->last) { /* its pose is known to others */
         memcpy(o->last->T, first, sizeof first);
     }
@@ -267,13 +263,13 @@ static pcgpu_status search(pcgpu_odometry *o, pcgpu_register_params *params, con
                            const pcgpu_cloud *target, pcgpu_registration *result) {
     pc_start starts[PC_STARTS];
     int found = 0;
-    pcgpu_status status = pc_search_starts(o->context, params, 180.0, source, target, starts, &found);
+    PC_TRY(pc_search_starts(o->context, params, 180.0, source, target, starts, &found));
     result->converged = false;
-    for (int i = 0; i < found && i < SEARCHED_STARTS && status == PCGPU_OK && !result->converged; i++) {
+    for (int i = 0; i < found && i < SEARCHED_STARTS && !result->converged; i++) {
         memcpy(params->init, starts[i].T, sizeof params->init);
-        status = pc_register_pair(o->context, o->backend, &o->run, params, source, target, result);
+        PC_TRY(pc_register_pair(o->context, o->backend, &o->run, params, source, target, result));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Registers to a kept scan, wherever the present one may be. */
@@ -288,27 +284,23 @@ static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, 
     params.drop_origin = false; /* such points are gone already */
     params.min_range = params.beam_correction = 0.0;
     params.min_score = fmin(attempt->score * params.min_score, 1.0);
-    pcgpu_status status = pc_odometry_as_cloud(o, 0, o->present, &source);
-    if (status == PCGPU_OK) {
-        status = search(o, &params, &source, &target, &f->registration);
-    }
+    PC_TRY(pc_odometry_as_cloud(o, 0, o->present, &source));
+    PC_TRY(search(o, &params, &source, &target, &f->registration));
     f->registration.run.points_in = run.points_in;
     f->registration.run.non_finite = run.non_finite;
     f->registration.run.at_origin = run.at_origin;
     pc_transform_multiply(pose, f->registration.T_target_source, T);
     f->attempts++;
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status align_attempt(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
     pcgpu_odometry *o = owner;
     o->min_score = fmin(attempt->score * o->params.registration.min_score, 1.0);
     o->near = attempt->near;
-    pcgpu_status status = attempt->kept >= 0 ? align_to_kept(o, attempt, f, T) : align(o, attempt->start, f, T);
-    if (status == PCGPU_OK) {
-        move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
-    }
-    return status;
+    PC_TRY(attempt->kept >= 0 ? align_to_kept(o, attempt, f, T) : align(o, attempt->start, f, T));
+    move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);
+    return PCGPU_OK;
 }
 
 static bool take_nearer(void *owner) {
@@ -358,9 +350,9 @@ pcgpu_status pcgpu_odometry_points(pcgpu_odometry *o, pcgpu_cloud *cloud) {
     if (!o->last) {
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "no scan has a pose yet; add scans first");
     }
-    pcgpu_status status = pc_odometry_as_cloud(o, 0, o->last, cloud);
+    PC_TRY(pc_odometry_as_cloud(o, 0, o->last, cloud));
     for (int k = 0; k < 3; k++) {
         cloud->offset[k] += o->home[k];
     }
-    return status;
+    return PCGPU_OK;
 }

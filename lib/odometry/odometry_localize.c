@@ -86,10 +86,10 @@ static pcgpu_status cut_around(pcgpu_odometry *o, const double T[16]) {
     }
     map->cut = false;
     memcpy(map->middle, middle, sizeof middle);
-    pcgpu_status status = o->backend->ndt->sequence_cut(o->context, o->held.sequence, &m, &measure);
-    map->cut = status == PCGPU_OK;
+    PC_TRY(o->backend->ndt->sequence_cut(o->context, o->held.sequence, &m, &measure));
+    map->cut = true;
     o->held.measure = measure;
-    return status;
+    return PCGPU_OK;
 }
 
 /* Radii of gyration of a scan about its sensor, the mean of those about x and y: the same however it is turned. */
@@ -134,16 +134,14 @@ static pcgpu_status look_at_map(pc_register_work *w, double *share) {
 static pcgpu_status align_to_map(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                                  pcgpu_registration *result, double T[16]) {
     pcgpu_register_params params = o->params.registration;
-    pcgpu_status status = cut_around(o, predicted);
     memcpy(params.init, predicted, sizeof params.init);
     params.min_score = fmin(MAP_SCORE * o->min_score, 1.0);
     params.max_iterations = o->map->screening && params.max_iterations > SCREENING ? SCREENING : params.max_iterations;
-    if (status == PCGPU_OK) {
-        measure_scan(scan, o->held.measure.gyration);
-        status = pc_odometry_align_by_ndt(o, &params, scan, NULL, result);
-    }
+    PC_TRY(cut_around(o, predicted));
+    measure_scan(scan, o->held.measure.gyration);
+    PC_TRY(pc_odometry_align_by_ndt(o, &params, scan, NULL, result));
     memcpy(T, result->T_target_source, 16 * sizeof *T);
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
@@ -209,19 +207,17 @@ static pcgpu_status register_at(pcgpu_odometry *o, const pc_place *places, int c
                                 double T[16]) {
     const pcgpu_run run = f->registration.run;
     pcgpu_registration best = {0};
-    pcgpu_status status = PCGPU_OK;
-    for (int i = 0; i < count && status == PCGPU_OK && !(best.converged && best.score >= CLEAR_SCORE); i++) {
+    for (int i = 0; i < count && !(best.converged && best.score >= CLEAR_SCORE); i++) {
         double found[16];
         f->registration.run = run;
-        status = register_from(o, &places[i], f, found);
-        if (status == PCGPU_OK && f->registration.converged &&
-            !(best.converged && best.score >= f->registration.score)) {
+        PC_TRY(register_from(o, &places[i], f, found));
+        if (f->registration.converged && !(best.converged && best.score >= f->registration.score)) {
             best = f->registration;
             memcpy(T, found, sizeof found);
         }
     }
     f->registration = best.converged ? best : f->registration;
-    return status;
+    return PCGPU_OK;
 }
 
 /* Searches the present scan in the whole map. */
@@ -231,25 +227,21 @@ static pcgpu_status search(void *owner, pcgpu_odometry_frame *f, double T[16]) {
     const pcgpu_run run = f->registration.run;
     const double begin = pc_now();
     pc_place places[PC_PLACES];
-    pcgpu_status status = PCGPU_OK;
     if (!o->map->searches) {
         return PCGPU_OK;
     }
     o->searched = pc_odometry_usual_motion(o);
     if (o->params.deskew != PCGPU_DESKEW_NONE) {
-        status = pc_odometry_deskew(o, &o->searched, scan);
+        PC_TRY(pc_odometry_deskew(o, &o->searched, scan));
     }
-    int count =
-        status == PCGPU_OK ? pc_places_search(o->context, o->map->places, &scan->points, scan->offset, places) : 0;
+    const int count = pc_places_search(o->context, o->map->places, &scan->points, scan->offset, places);
     if (count < 0) {
-        status = pc_fail_memory(o->context, 1 << 20, "the search in the map");
+        return pc_fail_memory(o->context, 1 << 20, "the search in the map");
     }
-    if (status == PCGPU_OK) {
-        o->searching = true;
-        status = register_at(o, places, count, f, T);
-        o->searching = false;
-    }
-    if (count <= 0) {
+    o->searching = true;
+    const pcgpu_status status = register_at(o, places, count, f, T);
+    o->searching = false;
+    if (count == 0) {
         f->registration.run = run;
         snprintf(f->registration.reason, sizeof f->registration.reason, "%s",
                  scan->points.n < PC_REGISTER_MIN_POINTS
@@ -288,32 +280,21 @@ static pcgpu_status make_cells(pcgpu_odometry *o, pc_odometry_scan *scan) {
     pc_ndt_work c = {.w = &w, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
     pc_ndt_merge m = {.forget = true, .renew = true, .most = INT64_MAX >> 2 * PC_NDT_MAX_LEVELS};
     pc_ndt_measure unused = {0};
-    pcgpu_status status = lay_world(o, &scan->points, &c.frame);
-    if (status == PCGPU_OK) {
-        pc_ndt_describe_target(&c, &identity, &m.scan);
-        status = pc_odometry_send(o, scan);
-    }
-    if (status == PCGPU_OK) {
-        status = o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &unused);
-    }
-    if (status == PCGPU_OK) {
-        status = o->backend->ndt->sequence_keep(o->context, o->held.sequence);
-    }
+    PC_TRY(lay_world(o, &scan->points, &c.frame));
+    pc_ndt_describe_target(&c, &identity, &m.scan);
+    PC_TRY(pc_odometry_send(o, scan));
+    PC_TRY(o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &unused));
+    PC_TRY(o->backend->ndt->sequence_keep(o->context, o->held.sequence));
     c.frame = o->held.frame;
     c.target.n = 0;
     pc_ndt_describe_target(&c, &identity, &o->map->box);
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status load(pcgpu_odometry *o, const pcgpu_cloud *cloud) {
     pc_odometry_scan *scan = &o->scans[PC_SCANS - 1]; /* whose memory is free before the first scan */
-    pcgpu_status status = pc_odometry_choose(o, 2.0 * (double)cloud->rows);
-    if (status == PCGPU_OK) {
-        status = pc_odometry_take_memory(o, scan, cloud->rows);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_odometry_choose(o, 2.0 * (double)cloud->rows));
+    PC_TRY(pc_odometry_take_memory(o, scan, cloud->rows));
     memcpy(o->map->offset, cloud->offset, sizeof o->map->offset);
     pcgpu_run unused = {0};
     pc_points_select_into(o->context, cloud, o->params.registration.drop_origin, scan->xyz, &scan->points, &unused);
@@ -350,51 +331,48 @@ static void free_map(pc_odometry_map *map) {
     free(map);
 }
 
+/* Makes the map the reference of an odometry. */
+static pcgpu_status enter_map(pcgpu_odometry *o, const pcgpu_cloud *map, pcgpu_search search_mode) {
+    pcgpu_context *context = o->context;
+    if (o->params.reference != PCGPU_REFERENCE_MODEL) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a map is a reference of its own; leave `reference` as it is");
+    }
+    if (map->rows > INT32_MAX || map->columns < 3) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a map of %lld points with %d columns; give x, y, z and up to 2^31 points", (long long)map->rows,
+                       map->columns);
+    }
+    PC_TRY(pc_register_settle(context, &o->given, map, &o->params.registration));
+    PC_TRY(settle_voxel(o));
+    o->given = o->params.registration;
+    o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
+    o->map = calloc(1, sizeof *o->map);
+    if (!o->map) {
+        return pc_fail_memory(context, sizeof *o->map, "the map");
+    }
+    o->free_map = free_map;
+    o->look_at_map = look_at_map;
+    o->kind = &localization;
+    o->map->searches = search_mode != PCGPU_SEARCH_NEVER;
+    o->ops.known = true;
+    o->ops.anywhere = search_mode == PCGPU_SEARCH_ALWAYS;
+    o->ops.search = search;
+    o->ops.tries = 0;
+    o->ops.keep = keep_nothing;
+    pcgpu_status status;
+    do {
+        status = load(o, map);
+    } while (pc_odometry_begins_on_cpu(o, &status) && status == PCGPU_OK);
+    return status;
+}
+
 pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
                                      const pcgpu_cloud *map, pcgpu_odometry **odometry) {
-    pcgpu_odometry *o = NULL;
-    *odometry = NULL;
-    pcgpu_status status = pcgpu_odometry_open(context, params, &o);
-    if (status == PCGPU_OK && params->reference != PCGPU_REFERENCE_MODEL) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "a map is a reference of its own; leave `reference` as it is");
-    }
-    if (status == PCGPU_OK && (map->rows > INT32_MAX || map->columns < 3)) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "a map of %lld points with %d columns; give x, y, z and up to 2^31 points",
-                         (long long)map->rows, map->columns);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_register_settle(context, &o->given, map, &o->params.registration);
-    }
-    if (status == PCGPU_OK) {
-        status = settle_voxel(o);
-    }
-    if (status == PCGPU_OK) {
-        o->given = o->params.registration;
-        o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
-        o->map = calloc(1, sizeof *o->map);
-        o->free_map = free_map;
-        o->look_at_map = look_at_map;
-    }
-    if (status == PCGPU_OK && !o->map) {
-        status = pc_fail_memory(context, sizeof *o->map, "the map");
-    }
-    if (status == PCGPU_OK) {
-        o->kind = &localization;
-        o->map->searches = params->registration.search != PCGPU_SEARCH_NEVER;
-        o->ops.known = true;
-        o->ops.anywhere = params->registration.search == PCGPU_SEARCH_ALWAYS;
-        o->ops.search = search;
-        o->ops.tries = 0;
-        o->ops.keep = keep_nothing;
-        do {
-            status = load(o, map);
-        } while (pc_odometry_begins_on_cpu(o, &status) && status == PCGPU_OK);
-    }
+    PC_TRY(pcgpu_odometry_open(context, params, odometry));
+    const pcgpu_status status = enter_map(*odometry, map, params->registration.search);
     if (status != PCGPU_OK) {
-        pcgpu_odometry_close(o);
-        return status;
+        pcgpu_odometry_close(*odometry);
+        *odometry = NULL;
     }
-    *odometry = o;
-    return PCGPU_OK;
+    return status;
 }

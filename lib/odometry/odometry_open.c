@@ -19,11 +19,8 @@ void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t stru
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_odometry_params", p->struct_size, sizeof *p);
-    status = status == PCGPU_OK ? pc_register_check(context, &p->registration) : status;
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_odometry_params", p->struct_size, sizeof *p));
+    PC_TRY(pc_register_check(context, &p->registration));
     if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
         p->deskew > PCGPU_DESKEW_CLOCKWISE) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,
@@ -33,11 +30,7 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a model is made of cells; register by method ndt, or to the previous scan or a keyframe");
     }
-    if (!(p->keyframe_distance >= 0.0 && p->keyframe_angle >= 0.0 && p->keyframe_fitness >= 0.0 &&
-          p->keyframe_fitness <= 1.0)) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more",
-                       p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness);
-    }
+    PC_TRY(pc_keyframe_check(context, p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness));
     const double most = pc_odometry_widest_local_map(p);
     if (!(p->model_range > 0.0) ||
         (p->reference == PCGPU_REFERENCE_MODEL && p->registration.voxel != PCGPU_AUTO && p->model_range > most)) {
@@ -56,30 +49,28 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
                                  pcgpu_odometry **odometry) {
     pc_clear_error(context);
     *odometry = NULL;
-    pcgpu_status status = check(context, params);
-    pcgpu_odometry *o = status == PCGPU_OK ? calloc(1, sizeof *o) : NULL;
-    if (status == PCGPU_OK && !o) {
-        status = pc_fail_memory(context, sizeof *o, "the odometry");
+    PC_TRY(check(context, params));
+    pcgpu_odometry *o = calloc(1, sizeof *o);
+    if (!o) {
+        return pc_fail_memory(context, sizeof *o, "the odometry");
     }
-    if (status == PCGPU_OK) {
-        o->context = context;
-        o->params = *params;
-        o->params.registration.search = PCGPU_SEARCH_NEVER; /* the motion of a sequence predicts better */
-        o->given = o->params.registration;
-        o->given_range = params->model_range;
-        o->kind = &pc_reference_kinds[params->reference];
-        o->present = &o->scans[0];
-        o->ops = pc_lidar_ops;
-        o->track = (pc_track){.context = context,
-                              .ops = &o->ops,
-                              .owner = o,
-                              .keyframe_distance = params->keyframe_distance,
-                              .keyframe_angle = params->keyframe_angle};
-        memcpy(o->track.init, params->registration.init, sizeof o->track.init);
-        memcpy(o->track.last, o->track.init, sizeof o->track.last);
-        *odometry = o;
-    }
-    return status;
+    o->context = context;
+    o->params = *params;
+    o->params.registration.search = PCGPU_SEARCH_NEVER; /* the motion of a sequence predicts better */
+    o->given = o->params.registration;
+    o->given_range = params->model_range;
+    o->kind = &pc_reference_kinds[params->reference];
+    o->present = &o->scans[0];
+    o->ops = pc_lidar_ops;
+    o->track = (pc_track){.context = context,
+                          .ops = &o->ops,
+                          .owner = o,
+                          .keyframe_distance = params->keyframe_distance,
+                          .keyframe_angle = params->keyframe_angle};
+    memcpy(o->track.init, params->registration.init, sizeof o->track.init);
+    memcpy(o->track.last, o->track.init, sizeof o->track.last);
+    *odometry = o;
+    return PCGPU_OK;
 }
 
 void pcgpu_odometry_close(pcgpu_odometry *o) {

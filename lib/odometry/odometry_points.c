@@ -25,10 +25,7 @@ static pcgpu_status deskew(pcgpu_context *context, const pcgpu_odometry_params *
     pc_points points;
     pcgpu_run run = {0};
     pc_twist motion = pc_twist_of(T_before_scan);
-    pcgpu_status status = pc_points_select(context, cloud, p->registration.drop_origin, &points, &run);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_points_select(context, cloud, p->registration.drop_origin, &points, &run));
     float *phase = malloc(((size_t)points.n + 1) * sizeof *phase);
     if (!phase) {
         pc_points_free(&points);
@@ -53,41 +50,38 @@ static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_regist
     pc_scan other = {.cloud = scan->cloud};
     pcgpu_run unused = {0};
     pc_carrier carrier;
-    pcgpu_status status = before ? pc_scan_take(context, before, params, &other, &unused) : PCGPU_OK;
-    if (status == PCGPU_OK) {
-        pc_carrier_find(context, params, other.cloud, &carrier);
-        status = pc_scan_leave_out(context, &carrier, scan, run);
-    }
     if (before) {
-        pc_scan_release(&other);
+        PC_TRY(pc_scan_take(context, before, params, &other, &unused));
     }
-    return status;
+    pc_carrier_find(context, params, other.cloud, &carrier);
+    pc_scan_release(&other);
+    return pc_scan_leave_out(context, &carrier, scan, run);
 }
 
 pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,
                                const pcgpu_cloud *before, const double T_before_scan[16], double fraction,
                                pcgpu_cloud *points, pcgpu_run *run) {
+    const bool deskews = params->deskew != PCGPU_DESKEW_NONE;
     pc_scan taken;
+    pcgpu_status status;
     *points = (pcgpu_cloud){0};
-    pcgpu_status status = params->deskew != PCGPU_DESKEW_NONE ? pc_sweep_check(context, params, scan) : PCGPU_OK;
-    if (status != PCGPU_OK) {
-        return status;
+    if (deskews) {
+        PC_TRY(pc_sweep_check(context, params, scan));
     }
-    status = pc_scan_take(context, scan, &params->registration, &taken, run);
-    status = status == PCGPU_OK ? leave_out_carrier(context, &params->registration, before, &taken, run) : status;
-    if (status == PCGPU_OK && taken.cloud == &taken.own) {
+    PC_TRY_OR(done, status, pc_scan_take(context, scan, &params->registration, &taken, run));
+    PC_TRY_OR(done, status, leave_out_carrier(context, &params->registration, before, &taken, run));
+    if (taken.cloud == &taken.own) {
         *points = taken.own;
         taken.own = (pcgpu_cloud){0};
-    } else if (status == PCGPU_OK) {
-        status = pc_cloud_create_like(context, taken.cloud, taken.cloud->rows, points);
-        if (status == PCGPU_OK) {
-            memcpy(points->data, taken.cloud->data, (size_t)points->rows * (size_t)points->columns * sizeof(float));
-        }
+    } else {
+        PC_TRY_OR(done, status, pc_cloud_create_like(context, scan, scan->rows, points));
+        memcpy(points->data, scan->data, (size_t)scan->rows * (size_t)scan->columns * sizeof *scan->data);
     }
-    pc_scan_release(&taken);
-    if (status == PCGPU_OK && params->deskew != PCGPU_DESKEW_NONE && T_before_scan) {
+    if (deskews && T_before_scan) {
         status = deskew(context, params, T_before_scan, fraction, points);
     }
+done:
+    pc_scan_release(&taken);
     if (status != PCGPU_OK) {
         pcgpu_cloud_free(points);
     }

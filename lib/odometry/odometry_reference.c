@@ -14,16 +14,14 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
     const pcgpu_run before = result->run;
     here.drop_origin = false; /* they are gone already */
     here.min_range = here.beam_correction = 0.0;
-    pcgpu_status status = pc_odometry_as_cloud(o, 0, scan, &clouds[0]);
-    status = status == PCGPU_OK ? pc_odometry_as_cloud(o, 1, target, &clouds[1]) : status;
-    if (status == PCGPU_OK) {
-        status = pc_register_pair(o->context, o->backend, &o->run, &here, &clouds[0], &clouds[1], result);
-        result->run.points_in = before.points_in;
-        result->run.non_finite = before.non_finite;
-        result->run.at_origin = before.at_origin;
-        result->run.too_near = before.too_near;
-    }
-    return status;
+    PC_TRY(pc_odometry_as_cloud(o, 0, scan, &clouds[0]));
+    PC_TRY(pc_odometry_as_cloud(o, 1, target, &clouds[1]));
+    PC_TRY(pc_register_pair(o->context, o->backend, &o->run, &here, &clouds[0], &clouds[1], result));
+    result->run.points_in = before.points_in;
+    result->run.non_finite = before.non_finite;
+    result->run.at_origin = before.at_origin;
+    result->run.too_near = before.too_near;
+    return PCGPU_OK;
 }
 
 /* The scan, and what it is registered to; a local map by the last scan of it. Coordinates far from their origin were
@@ -60,14 +58,14 @@ pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_pa
     w.in_sequence = true;
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
     double start = pc_now();
-    pcgpu_status status = pc_odometry_send(o, scan);
-    if (status == PCGPU_OK && target && !o->held.held) {
-        status = pc_odometry_send(o, target);
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_odometry_send(o, scan));
+    if (target && !o->held.held) {
+        PC_TRY_OR(done, status, pc_odometry_send(o, target));
     }
     pc_register_stage_end(&w, PC_STAGE_INDEX, start);
-    if (status == PCGPU_OK) {
-        status = pc_register_ndt_points(&w, &scan->points, target ? &target->points : NULL, &o->held);
-    }
+    status = pc_register_ndt_points(&w, &scan->points, target ? &target->points : NULL, &o->held);
+done:
     return pc_register_close(&w, status);
 }
 
@@ -94,11 +92,10 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     pc_transform_invert(target->T, inverse);
     pc_transform_multiply(inverse, predicted, params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = params.method == PCGPU_REGISTER_NDT
-                              ? pc_odometry_align_by_ndt(o, &params, scan, target, result)
-                              : align_by_icp(o, &params, scan, target, result);
+    PC_TRY(params.method == PCGPU_REGISTER_NDT ? pc_odometry_align_by_ndt(o, &params, scan, target, result)
+                                               : align_by_icp(o, &params, scan, target, result));
     pc_transform_multiply(target->T, result->T_target_source, T);
-    return status;
+    return PCGPU_OK;
 }
 
 /* Where every scan joins the reference, and there is no nearer one. */
@@ -174,9 +171,9 @@ static pcgpu_status align_to_local_map(pcgpu_odometry *o, pc_odometry_scan *scan
     pcgpu_register_params params = o->params.registration;
     memcpy(params.init, predicted, sizeof params.init);
     params.min_score = o->min_score;
-    pcgpu_status status = pc_odometry_align_by_ndt(o, &params, scan, NULL, result);
+    PC_TRY(pc_odometry_align_by_ndt(o, &params, scan, NULL, result));
     memcpy(T, result->T_target_source, 16 * sizeof *T);
-    return status;
+    return PCGPU_OK;
 }
 
 /* The box: a cube of whole widest cells around the anchor, whose cells' faces keep clear of round coordinates. */
@@ -223,19 +220,14 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     pc_register_import_pose(&w);
     pc_ndt_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
     pc_ndt_describe_target(&c, &w.pose, &m.scan);
-    pcgpu_status status = pc_odometry_send(o, scan);
-    if (status == PCGPU_OK) {
-        status = o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &measure);
-    }
-    if (status != PCGPU_OK) {
-        return status; /* the local map is as it was */
-    }
+    PC_TRY(pc_odometry_send(o, scan)); /* on errors, the local map is as it was */
+    PC_TRY(o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &measure));
     memcpy(o->map_anchor, anchor, sizeof anchor);
     o->held.measure = measure;
     o->map_cells = m.renew ? (double)measure.cells : o->map_cells;
     o->held.held = true;
     o->held.points = INT32_MAX; /* no need to count them */
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status begin_with_local_map(pcgpu_odometry *o, pc_odometry_scan *scan) {

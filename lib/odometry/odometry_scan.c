@@ -91,10 +91,9 @@ pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, 
     void *memory = NULL;
     scan->sent = false;
     pc_view_drop(&scan->view);
-    pcgpu_status status =
-        o->backend->ndt->sequence_memory(o->context, o->held.sequence, (int)(scan - o->scans), bytes, &memory);
+    PC_TRY(o->backend->ndt->sequence_memory(o->context, o->held.sequence, (int)(scan - o->scans), bytes, &memory));
     scan->xyz = memory;
-    return status;
+    return PCGPU_OK;
 }
 
 /* The points as they were read, and their times. */
@@ -135,13 +134,13 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
 /* The voxel size for all scans, from the first one that gets a pose. */
 static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
     pcgpu_register_params *p = &o->params.registration;
-    pcgpu_status status = pc_register_settle(o->context, &o->given, first, p);
+    PC_TRY(pc_register_settle(o->context, &o->given, first, p));
     o->track.near = p->method == PCGPU_REGISTER_NDT ? 0.5 * p->voxel : 0.0;
     o->track.clear_score = CLEAR_SCORE * p->min_score;
-    if (status == PCGPU_OK && o->given.voxel == PCGPU_AUTO) {
+    if (o->given.voxel == PCGPU_AUTO) {
         o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
@@ -151,36 +150,30 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
                        (long long)cloud->rows);
     }
     pc_scan taken;
-    pcgpu_status status = pc_scan_take(o->context, cloud, &p->registration, &taken, run);
-    if (status == PCGPU_OK && !o->last) {
-        status = settle(o, taken.cloud);
+    pcgpu_status status;
+    PC_TRY_OR(done, status, pc_scan_take(o->context, cloud, &p->registration, &taken, run));
+    if (!o->last) {
+        PC_TRY_OR(done, status, settle(o, taken.cloud));
     }
-    if (status == PCGPU_OK) {
-        pc_carrier_find(o->context, &p->registration, taken.cloud, &scan->carrier);
-        /* All near points of the first scan are dropped: the carrier is not known yet. */
-        status = pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run);
-    }
-    if (status == PCGPU_OK) {
-        status = pc_odometry_take_memory(o, scan, cloud->rows);
-    }
-    if (status != PCGPU_OK) {
-        pc_scan_release(&taken);
-        return status;
-    }
+    pc_carrier_find(o->context, &p->registration, taken.cloud, &scan->carrier);
+    /* All near points of the first scan are dropped: the carrier is not known yet. */
+    PC_TRY_OR(done, status, pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run));
+    PC_TRY_OR(done, status, pc_odometry_take_memory(o, scan, cloud->rows));
     memcpy(scan->offset, cloud->offset, sizeof scan->offset);
     if (p->deskew != PCGPU_DESKEW_NONE) {
-        status = take_timed(o, taken.cloud, scan, run);
+        PC_TRY_OR(done, status, take_timed(o, taken.cloud, scan, run));
     } else {
         pc_points_select_into(o->context, taken.cloud, p->registration.drop_origin, scan->xyz, &scan->points, run);
         pc_points_center(&scan->points, scan->offset);
     }
-    pc_scan_release(&taken);
     scan->points.scan = (int)(scan - o->scans);
     for (int k = 0; k < 3; k++) {
         o->home[k] = !o->last && !o->map ? scan->offset[k] : o->home[k];
         scan->offset[k] -= o->home[k];
         scan->cloud_offset[k] = cloud->offset[k] - o->home[k];
     }
+done:
+    pc_scan_release(&taken);
     return status;
 }
 
@@ -253,10 +246,7 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
     static const pc_twist still;
     moving m = {pc_sweep_of(motion ? motion : &still), scan->cloud_offset, scan, pc_context_simd(o->context)};
     const int64_t n = scan->points.n;
-    pcgpu_status status = pc_odometry_take_memory(o, scan, n); /* which a device may be reading */
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_odometry_take_memory(o, scan, n)); /* which a device may be reading */
     float *to = scan->xyz;
     scan->points = (pc_points){.n = n, .x = to, .y = to + n, .z = to + 2 * n, .scan = (int)(scan - o->scans)};
     pc_run_ranges(o->context, n, POINTS_A_PART, move_range, &m);
@@ -268,12 +258,11 @@ pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_od
 
 pcgpu_status pc_odometry_send(pcgpu_odometry *o, pc_odometry_scan *scan) {
     const pc_points *p = &scan->points;
-    pcgpu_status status = PCGPU_OK;
     if (!scan->sent) {
-        status = o->backend->ndt->sequence_send(o->context, o->held.sequence, p->scan, p->n, p->x, p->y, p->z);
-        scan->sent = status == PCGPU_OK;
+        PC_TRY(o->backend->ndt->sequence_send(o->context, o->held.sequence, p->scan, p->n, p->x, p->y, p->z));
+        scan->sent = true;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- rows ----------------------------------------------------------------------------------------------------- */

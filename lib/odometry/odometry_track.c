@@ -14,6 +14,13 @@
  * worse than none. */
 #define ANYWHERE_SCORE 1.3
 
+pcgpu_status pc_keyframe_check(pcgpu_context *context, double distance, double angle, double fitness) {
+    return distance >= 0.0 && angle >= 0.0 && fitness >= 0.0 && fitness <= 1.0
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                         "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more", distance, angle, fitness);
+}
+
 bool pc_track_predict(const pc_track *t, double time, double T[16]) {
     memcpy(T, t->last, 16 * sizeof *T);
     return t->good > 1 && pc_predict(t->before, t->time_before, t->last, t->time_last, time, T);
@@ -92,10 +99,6 @@ static bool is_near(const pc_track *t, const double predicted[16], const double 
                             (1.0 + t->lost) * (NEAR_RADIANS + NEAR_STEP * pc_norm3(twist.rotation)));
 }
 
-static bool is_found(pcgpu_status status, const pcgpu_odometry_frame *f) {
-    return status == PCGPU_OK && f->registration.converged;
-}
-
 /* The direction in the world that a registration with the result T_world_frame says least about: the first eigenvector
  * of the translation's block of its information, which has the axes of the target. */
 static void weakest_direction(const pcgpu_registration *r, const double T_world_frame[16], double direction[3]) {
@@ -151,19 +154,20 @@ static pcgpu_status stay_near(const pc_track *t, pc_attempt *attempt, pcgpu_odom
     const pcgpu_registration far = f->registration;
     double near[16];
     attempt->near = true;
-    pcgpu_status status = t->ops->align(t->owner, attempt, f, near);
+    PC_TRY(t->ops->align(t->owner, attempt, f, near));
     attempt->near = false;
-    if (is_found(status, f) && is_near(t, attempt->start, near, &f->registration)) {
+    const bool found = f->registration.converged;
+    if (found && is_near(t, attempt->start, near, &f->registration)) {
         memcpy(T, near, sizeof near);
-        return status;
+        return PCGPU_OK;
     }
-    const bool same = is_found(status, f) && far.converged && !pc_is_uncertain(&far) &&
+    const bool same = found && far.converged && !pc_is_uncertain(&far) &&
                       !pc_moved_beyond(T, near, SAME_PLACE * t->near, SAME_PLACE * NEAR_RADIANS);
     f->registration = far;
     if (!same) {
         reject_ambiguous(t, attempt->start, T, &f->registration);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Registers to the reference from the predicted pose, then from the last one, then both with a nearer reference. */
@@ -173,18 +177,18 @@ static pcgpu_status find_by_motion(const pc_track *t, double time, pcgpu_odometr
     const bool moving = pc_track_predict(t, time, predicted);
     do {
         memcpy(attempt.start, predicted, sizeof predicted);
-        pcgpu_status status = t->ops->align(t->owner, &attempt, f, T);
-        if (status == PCGPU_OK && moving && t->near > 0.0 &&
+        PC_TRY(t->ops->align(t->owner, &attempt, f, T));
+        if (moving && t->near > 0.0 &&
             (!f->registration.converged || is_ambiguous(t, predicted, T, &f->registration))) {
-            status = stay_near(t, &attempt, f, T);
+            PC_TRY(stay_near(t, &attempt, f, T));
         }
-        if (status == PCGPU_OK && !f->registration.converged && moving) {
+        if (!f->registration.converged && moving) {
             memcpy(attempt.start, t->last, sizeof attempt.start);
-            status = t->ops->align(t->owner, &attempt, f, T);
+            PC_TRY(t->ops->align(t->owner, &attempt, f, T));
             reject_ambiguous(t, predicted, T, &f->registration);
         }
-        if (status != PCGPU_OK || f->registration.converged) {
-            return status;
+        if (f->registration.converged) {
+            return PCGPU_OK;
         }
     } while (t->ops->nearer(t->owner));
     return PCGPU_OK;
@@ -211,16 +215,15 @@ static double disagreement(const pcgpu_registration *r) {
 static pcgpu_status find_first_motion(const pc_track *t, pcgpu_odometry_frame *f, double T[16]) {
     pc_attempt attempt = {.kept = -1, .score = 1.0, .near = true};
     pcgpu_registration best = f->registration;
-    pcgpu_status status = PCGPU_OK;
     double direction[3], found[16];
     weakest_direction(&best, T, direction);
-    for (int i = -FIRST_REACH; i <= FIRST_REACH && status == PCGPU_OK; i++) {
+    for (int i = -FIRST_REACH; i <= FIRST_REACH; i++) {
         memcpy(attempt.start, t->last, sizeof attempt.start);
         for (int k = 0; k < 3; k++) {
             attempt.start[4 * k + 3] += 2.0 * t->near * i * direction[k];
         }
-        status = t->ops->align(t->owner, &attempt, f, found);
-        if (status == PCGPU_OK && disagreement(&f->registration) < disagreement(&best)) {
+        PC_TRY(t->ops->align(t->owner, &attempt, f, found));
+        if (disagreement(&f->registration) < disagreement(&best)) {
             best = f->registration;
             memcpy(T, found, sizeof found);
         }
@@ -234,28 +237,28 @@ static pcgpu_status find_first_motion(const pc_track *t, pcgpu_odometry_frame *f
             "of the other scan",
             100.0 * best.free_space);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* What a kept frame gives; with a pose that the reference agrees with, that. */
 static pcgpu_status find_by_kept(const pc_track *t, int slot, pcgpu_odometry_frame *f, double T[16]) {
     pc_attempt attempt = {.kept = slot, .score = ANYWHERE_SCORE};
     memcpy(attempt.start, t->poses[slot], sizeof attempt.start);
-    pcgpu_status status = t->ops->align(t->owner, &attempt, f, T);
-    if (!is_found(status, f)) {
-        return status;
+    PC_TRY(t->ops->align(t->owner, &attempt, f, T));
+    if (!f->registration.converged) {
+        return PCGPU_OK;
     }
     const pcgpu_registration kept = f->registration;
     double refined[16];
     attempt = (pc_attempt){.kept = -1, .score = 1.0};
     memcpy(attempt.start, T, sizeof attempt.start);
-    status = t->ops->align(t->owner, &attempt, f, refined);
-    if (is_found(status, f)) {
+    PC_TRY(t->ops->align(t->owner, &attempt, f, refined));
+    if (f->registration.converged) {
         memcpy(T, refined, sizeof refined);
     } else {
         f->registration = kept;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* Finds the pose of the present frame; it has none when f->registration has not converged. */
@@ -263,32 +266,32 @@ static pcgpu_status find(const pc_track *t, double time, pcgpu_odometry_frame *f
     if (t->ops->known && t->ops->anywhere && t->good == 0) {
         return t->ops->search(t->owner, f, T);
     }
-    pcgpu_status status = find_by_motion(t, time, f, T);
-    if (status == PCGPU_OK && !t->ops->known && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
+    PC_TRY(find_by_motion(t, time, f, T));
+    if (!t->ops->known && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
         f->registration.eigenvalues[0] < PC_WELL_CONSTRAINED) {
-        status = find_first_motion(t, f, T);
+        PC_TRY(find_first_motion(t, f, T));
     }
-    if (status != PCGPU_OK || f->registration.converged ||
+    if (f->registration.converged ||
         f->registration.source_points < PC_REGISTER_MIN_POINTS) { /* which no reference can help */
-        return status;
+        return PCGPU_OK;
     }
     const pcgpu_registration by_motion = f->registration;
     double predicted[16];
     const bool moving = pc_track_predict(t, time, predicted);
     const int count = t->ops->tries < t->kept ? t->ops->tries : t->kept;
-    for (int i = 0; i < count && status == PCGPU_OK && !f->registration.converged; i++) {
-        status = find_by_kept(t, slot_to_try(t, t->ops->tries, i), f, T);
+    for (int i = 0; i < count && !f->registration.converged; i++) {
+        PC_TRY(find_by_kept(t, slot_to_try(t, t->ops->tries, i), f, T));
         if (moving) {
             reject_ambiguous(t, predicted, T, &f->registration);
         }
     }
-    if (status == PCGPU_OK && t->ops->known && !f->registration.converged) {
-        status = t->ops->search(t->owner, f, T);
+    if (t->ops->known && !f->registration.converged) {
+        PC_TRY(t->ops->search(t->owner, f, T));
     }
-    if (status == PCGPU_OK && !f->registration.converged) {
+    if (!f->registration.converged) {
         f->registration = by_motion;
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* ---- a frame ----------------------------------------------------------------------------------------------------- */
@@ -305,10 +308,7 @@ static pcgpu_status take(pc_track *t, const void *data, double time, pcgpu_run *
 /* Accepts the present frame at a pose. */
 static pcgpu_status accept(pc_track *t, const double T_world_frame[16], double time, bool joins) {
     double T[16];
-    pcgpu_status status = t->ops->accept(t->owner, T_world_frame, joins, T);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(t->ops->accept(t->owner, T_world_frame, joins, T));
     const int slot = keep(t, T);
     if (slot >= 0) {
         t->ops->keep(t->owner, slot);
@@ -327,26 +327,26 @@ static pcgpu_status add_first(pc_track *t, double time, pcgpu_odometry_frame *f)
     }
     memcpy(f->T_world_frame, t->init, sizeof f->T_world_frame);
     f->keyframe = true;
-    pcgpu_status status = accept(t, f->T_world_frame, time, true);
-    f->good = status == PCGPU_OK;
-    return status;
+    PC_TRY(accept(t, f->T_world_frame, time, true));
+    f->good = true;
+    return PCGPU_OK;
 }
 
 static pcgpu_status add_next(pc_track *t, double time, pcgpu_odometry_frame *f) {
     double T[16];
-    pcgpu_status status = find(t, time, f, T);
-    if (status != PCGPU_OK || !f->registration.converged) {
-        return status;
+    PC_TRY(find(t, time, f, T));
+    if (!f->registration.converged) {
+        return PCGPU_OK;
     }
     const bool relocalized = t->lost > 0;
     const double begin = pc_now();
     t->ops->to_caller(t->owner, T, f->T_world_frame);
     f->keyframe = t->ops->joins(t->owner, f->T_world_frame, f->registration.fitness);
-    status = accept(t, f->T_world_frame, time, f->keyframe);
+    PC_TRY(accept(t, f->T_world_frame, time, f->keyframe));
     pc_stage(&f->registration.run, "reference", begin);
-    f->good = status == PCGPU_OK;
-    f->relocalized = f->good && relocalized;
-    return status;
+    f->good = true;
+    f->relocalized = relocalized;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odometry_frame *f) {
