@@ -36,19 +36,13 @@ void pcgpu_loops_params_init_sized(pcgpu_loops_params *params, size_t struct_siz
 pcgpu_status pcgpu_loops_open(pcgpu_context *context, const pcgpu_loops_params *params, pcgpu_loops **loops) {
     pc_clear_error(context);
     *loops = NULL;
-    pcgpu_status status = pc_struct_check(context, "pcgpu_loops_params", params->struct_size, sizeof *params);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_struct_check(context, "pcgpu_loops_params", params->struct_size, sizeof *params));
     pcgpu_register_params r = params->registration;
     r.method = PCGPU_REGISTER_NDT;
     r.search = PCGPU_SEARCH_NEVER;
     r.drop_origin = false; /* points are those of the odometry, corrected already */
     r.min_range = r.beam_correction = 0.0;
-    status = pc_register_check(context, &r);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_register_check(context, &r));
     if (!(params->place_distance > 0.0 || params->place_distance == PCGPU_AUTO) ||
         !(params->drift >= 0.0 && params->drift <= 1.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -75,11 +69,11 @@ void pcgpu_loops_close(pcgpu_loops *l) {
         pc_place_free(&l->places[i]);
     }
     pc_place_builder_free(&l->builder);
-    free(l->places);
-    free(l->links);
+    pc_buffer_free(&l->place_memory);
+    pc_buffer_free(&l->link_memory);
+    pc_buffer_free(&l->id_memory);
+    pc_buffer_free(&l->pose_memory);
     free(l->loops);
-    free(l->ids);
-    free(l->odometry);
     free(l->poses);
     free(l);
 }
@@ -108,16 +102,13 @@ static bool join_place(pcgpu_loops *l, const pcgpu_cloud *cloud, const double T[
 }
 
 pcgpu_status pc_loops_take_place(pcgpu_loops *l, pc_place *place) {
-    if (l->place_count == l->place_capacity) {
-        const int32_t capacity = 2 * l->place_capacity + 64;
-        pc_place *places = realloc(l->places, (size_t)capacity * sizeof *places);
-        if (!places) {
-            pc_place_free(place);
-            return pc_fail_memory(l->context, (size_t)capacity * sizeof *places, "the places");
-        }
-        l->places = places;
-        l->place_capacity = capacity;
+    const size_t bytes = ((size_t)l->place_count + 1) * sizeof *l->places;
+    pc_place *places = pc_buffer_take(&l->place_memory, bytes, true);
+    if (!places) {
+        pc_place_free(place);
+        return pc_fail_memory(l->context, bytes, "the places");
     }
+    l->places = places;
     place->link = -1;
     l->places[l->place_count++] = *place;
     *place = (pc_place){0};
@@ -134,13 +125,13 @@ static pcgpu_status end_place(pcgpu_loops *l) {
         return pc_fail_memory(l->context, 1 << 20, "a place");
     }
     l->open = false;
-    pcgpu_status status = pc_loops_take_place(l, &l->present);
-    return status == PCGPU_OK ? pc_loops_find(l) : status;
+    PC_TRY(pc_loops_take_place(l, &l->present));
+    return pc_loops_find(l);
 }
 
 static pcgpu_status settle(pcgpu_loops *l, const pcgpu_cloud *cloud) {
     const pcgpu_register_params given = l->params.registration;
-    pcgpu_status status = pc_register_settle(l->context, &given, cloud, &l->params.registration);
+    PC_TRY(pc_register_settle(l->context, &given, cloud, &l->params.registration));
     l->builder.voxel = l->params.registration.voxel;
     if (l->params.place_distance == PCGPU_AUTO) {
         l->params.place_distance = PLACE_VOXELS * l->builder.voxel;
@@ -150,29 +141,18 @@ static pcgpu_status settle(pcgpu_loops *l, const pcgpu_cloud *cloud) {
     l->outlier[0] = OUTLIER_RADIANS;
     l->outlier[1] = OUTLIER_VOXELS * l->builder.voxel;
     l->loop_length = LOOP_LENGTH * l->builder.voxel;
-    l->settled = status == PCGPU_OK;
-    return status;
-}
-
-static bool reserve(pcgpu_loops *l) {
-    if (l->frames < l->capacity) {
-        return true;
-    }
-    const int64_t capacity = 2 * l->capacity + 1024;
-    void *ids = realloc(l->ids, (size_t)capacity * sizeof *l->ids);
-    l->ids = ids ? ids : l->ids;
-    void *poses = realloc(l->odometry, 16 * (size_t)capacity * sizeof *l->odometry);
-    l->odometry = poses ? poses : l->odometry;
-    l->capacity = ids && poses ? capacity : l->capacity;
-    return ids && poses;
+    l->settled = true;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_loops_reserve(pcgpu_loops *l, const double T[16]) {
-    pcgpu_status status = pc_register_check_pose(l->context, "the pose", T);
-    if (status == PCGPU_OK && !reserve(l)) {
-        status = pc_fail_memory(l->context, 160 * (uint64_t)l->capacity, "the poses");
-    }
-    return status;
+    const size_t n = (size_t)l->frames + 1;
+    PC_TRY(pc_register_check_pose(l->context, "the pose", T));
+    void *ids = pc_buffer_take(&l->id_memory, n * sizeof *l->ids, true);
+    l->ids = ids ? ids : l->ids;
+    void *poses = pc_buffer_take(&l->pose_memory, 16 * n * sizeof *l->odometry, true);
+    l->odometry = poses ? poses : l->odometry;
+    return ids && poses ? PCGPU_OK : pc_fail_memory(l->context, 136 * n, "the poses");
 }
 
 void pc_loops_take_pose(pcgpu_loops *l, int64_t id, const double T[16]) {
@@ -182,18 +162,15 @@ void pc_loops_take_pose(pcgpu_loops *l, int64_t id, const double T[16]) {
 
 pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t id, const double T[16]) {
     pc_clear_error(l->context);
-    pcgpu_status status = pc_loops_reserve(l, T);
-    if (status == PCGPU_OK && (cloud->columns < 3 || l->kind != &scans)) {
-        status = pc_fail(l->context, PCGPU_ERROR_ARGUMENT,
-                         l->kind != &scans ? "a cloud for loops of depth images; call pcgpu_loops_add_depth"
-                                           : "a cloud of %d columns; x y z are needed",
-                         cloud->columns);
+    PC_TRY(pc_loops_reserve(l, T));
+    if (cloud->columns < 3 || l->kind != &scans) {
+        return pc_fail(l->context, PCGPU_ERROR_ARGUMENT,
+                       l->kind != &scans ? "a cloud for loops of depth images; call pcgpu_loops_add_depth"
+                                         : "a cloud of %d columns; x y z are needed",
+                       cloud->columns);
     }
-    if (status == PCGPU_OK && !l->settled) {
-        status = settle(l, cloud);
-    }
-    if (status != PCGPU_OK) {
-        return status;
+    if (!l->settled) {
+        PC_TRY(settle(l, cloud));
     }
     if (l->frames > 0) {
         const double *before = l->odometry + 16 * (l->frames - 1);
@@ -201,15 +178,13 @@ pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t i
         l->path += pc_norm3(d);
     }
     if (l->open && l->path - l->place_begin >= l->params.place_distance) {
-        status = end_place(l);
+        PC_TRY(end_place(l));
     }
-    if (status == PCGPU_OK && !join_place(l, cloud, T)) {
-        status = pc_fail_memory(l->context, 1 << 20, "a place");
+    if (!join_place(l, cloud, T)) {
+        return pc_fail_memory(l->context, 1 << 20, "a place");
     }
-    if (status == PCGPU_OK) {
-        pc_loops_take_pose(l, id, T);
-    }
-    return status;
+    pc_loops_take_pose(l, id, T);
+    return PCGPU_OK;
 }
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
@@ -297,9 +272,8 @@ static void describe_loops(pcgpu_loops *l) {
 static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_graph_result *graph) {
     const size_t bytes = 16 * (size_t)l->frames * sizeof *l->poses;
     const int64_t chain = l->frames > 0 ? l->frames - 1 : 0;
-    pcgpu_status status = PCGPU_OK;
     bool again = true;
-    for (int round = 0; round < ROUNDS && again && status == PCGPU_OK; round++) {
+    for (int round = 0; round < ROUNDS && again; round++) {
         if (bytes > 0) {
             memcpy(l->poses, l->odometry, bytes);
         }
@@ -307,37 +281,35 @@ static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_g
             edges[chain + i] = edge_of(l, &l->links[i]);
         }
         *graph = (pcgpu_pose_graph_result){.converged = true};
-        status = l->kind->evaluate(l, edges + chain, &again); /* not again: the poses keep their bytes */
-        for (int64_t i = 0; i < chain && again; i++) {
+        PC_TRY(l->kind->evaluate(l, edges + chain, &again));
+        if (!again) {
+            return PCGPU_OK; /* the poses keep their bytes */
+        }
+        for (int64_t i = 0; i < chain; i++) {
             edges[i] = edge_between(l, i);
         }
-        if (again && status == PCGPU_OK) {
-            status = pcgpu_pose_graph_solve(l->context, l->poses, l->frames, edges, chain + l->link_count, ITERATIONS,
-                                            graph);
-        }
-        again = again && status == PCGPU_OK && drop_outliers(l, edges + chain);
+        PC_TRY(
+            pcgpu_pose_graph_solve(l->context, l->poses, l->frames, edges, chain + l->link_count, ITERATIONS, graph));
+        again = drop_outliers(l, edges + chain);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_loops_solve(pcgpu_loops *l, pcgpu_loops_result *result) {
     *result = (pcgpu_loops_result){0};
     pc_clear_error(l->context);
-    pcgpu_status status = l->kind->end(l);
+    PC_TRY(l->kind->end(l));
     const size_t edges_bytes = ((size_t)l->frames + (size_t)l->link_count + 1) * sizeof(pcgpu_pose_edge);
     free(l->poses);
     free(l->loops);
     l->poses = malloc((16 * (size_t)l->frames + 1) * sizeof *l->poses);
     l->loops = malloc(((size_t)l->link_count + 1) * sizeof *l->loops);
     pcgpu_pose_edge *edges = malloc(edges_bytes);
-    if (status == PCGPU_OK && (!l->poses || !l->loops || !edges)) {
-        status = pc_fail_memory(l->context, edges_bytes, "the pose graph");
-    }
-    status = status == PCGPU_OK ? correct(l, edges, &result->graph) : status;
+    const pcgpu_status status = l->poses && l->loops && edges
+                                    ? correct(l, edges, &result->graph)
+                                    : pc_fail_memory(l->context, edges_bytes, "the pose graph");
     free(edges);
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(status);
     describe_loops(l);
     result->frames = l->frames;
     result->ids = l->ids;

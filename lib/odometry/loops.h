@@ -86,7 +86,7 @@ struct pcgpu_loops {
     double loop_sigma[2],
         outlier[2];     /* radians and metres: deviations of a loop, and the residual of one that is wrong */
     double loop_length; /* metres, of a loop in a path */
-    int64_t frames, capacity;
+    int64_t frames;
     int64_t *ids;
     double *odometry, *poses; /* of all frames: as added, corrected */
     double path, place_begin; /* metres: now, and where the present place began */
@@ -95,9 +95,10 @@ struct pcgpu_loops {
     pc_place_builder builder;
     pc_place present;
     pc_place *places;
-    int32_t place_count, place_capacity;
+    int32_t place_count;
     pc_link *links;
-    int32_t link_count, link_capacity;
+    int32_t link_count;
+    pc_buffer id_memory, pose_memory, place_memory, link_memory; /* of ids, odometry, places, links */
     pcgpu_loop *loops;
     int64_t tried, refused;
     /* Of depth images: */

@@ -51,14 +51,12 @@ static pcgpu_status register_from(pcgpu_loops *l, const place_clouds clouds[2], 
     pcgpu_registration r;
     params.min_score = fmin(least, 1.0);
     memcpy(params.init, start, sizeof params.init);
-    pcgpu_status status = register_maps(l, &params, &clouds[1], &clouds[0], &r);
+    PC_TRY(register_maps(l, &params, &clouds[1], &clouds[0], &r));
     l->tried++;
-    *converged = status == PCGPU_OK && r.converged;
-    if (*converged) {
-        memcpy(link->T_from_to, r.T_target_source, sizeof link->T_from_to);
-        link->score = r.score;
-    }
-    return status;
+    *converged = r.converged;
+    memcpy(link->T_from_to, r.T_target_source, sizeof link->T_from_to);
+    link->score = r.score;
+    return PCGPU_OK;
 }
 
 static pcgpu_status take_clouds(pcgpu_loops *l, const pc_link *link, place_clouds clouds[2]) {
@@ -71,10 +69,10 @@ pcgpu_status pc_loops_register(pcgpu_loops *l, int32_t from, int32_t to, const d
     place_clouds clouds[2];
     *link = (pc_link){.from = from, .to = to};
     *converged = false;
-    pcgpu_status status = take_clouds(l, link, clouds);
-    if (status == PCGPU_OK) {
-        status = register_from(l, clouds, start, least, link, converged);
-    }
+    pcgpu_status status;
+    PC_TRY_OR(done, status, take_clouds(l, link, clouds));
+    status = register_from(l, clouds, start, least, link, converged);
+done:
     release(&clouds[0]);
     release(&clouds[1]);
     return status;
@@ -89,18 +87,20 @@ pcgpu_status pc_loops_search(pcgpu_loops *l, int32_t from, int32_t to, const dou
     int count = 0;
     *link = (pc_link){.from = from, .to = to};
     *converged = false;
-    pcgpu_status status = take_clouds(l, link, clouds);
-    if (status == PCGPU_OK && !pc_place_unpack(&l->places[to].map, l->params.registration.voxel, start, &moved)) {
+    pcgpu_status status;
+    PC_TRY_OR(done, status, take_clouds(l, link, clouds));
+    if (!pc_place_unpack(&l->places[to].map, l->params.registration.voxel, start, &moved)) {
         status = pc_fail_memory(l->context, 1 << 22, "a place");
+        goto done;
     }
-    if (status == PCGPU_OK) {
-        status = pc_search_starts(l->context, &l->params.registration, degrees, &moved, &clouds[0].map, starts, &count);
-    }
+    PC_TRY_OR(done, status,
+              pc_search_starts(l->context, &l->params.registration, degrees, &moved, &clouds[0].map, starts, &count));
     for (int i = 0; i < count && i < TRIED_STARTS && status == PCGPU_OK && !*converged; i++) {
         double T[16];
         pc_transform_multiply(starts[i].T, start, T);
         status = register_from(l, clouds, T, least, link, converged);
     }
+done:
     free(moved.data);
     release(&clouds[0]);
     release(&clouds[1]);

@@ -84,18 +84,17 @@ static const pc_loops_kind images = {.end = end, .weigh = weigh_image, .evaluate
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_camera *camera, const pcgpu_depth_loops_params *p) {
-    pcgpu_status status = pc_struct_check(context, "pcgpu_depth_loops_params", p->struct_size, sizeof *p);
-    status = status == PCGPU_OK ? pc_register_depth_check(context, &p->registration) : status;
-    if (status == PCGPU_OK && camera->width > 0) {
-        status = pc_camera_check(context, camera->width, camera->height, camera);
+    PC_TRY(pc_struct_check(context, "pcgpu_depth_loops_params", p->struct_size, sizeof *p));
+    PC_TRY(pc_register_depth_check(context, &p->registration));
+    if (camera->width > 0) {
+        PC_TRY(pc_camera_check(context, camera->width, camera->height, camera));
     }
-    if (status == PCGPU_OK &&
-        !(p->place_distance > 0.0 && p->place_angle > 0.0 && p->drift >= 0.0 && p->drift <= 1.0)) {
-        status = pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "places %g m and %g rad apart and a drift of %g; give more than 0 and a fraction from 0 to 1",
-                         p->place_distance, p->place_angle, p->drift);
+    if (!(p->place_distance > 0.0 && p->place_angle > 0.0 && p->drift >= 0.0 && p->drift <= 1.0)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "places %g m and %g rad apart and a drift of %g; give more than 0 and a fraction from 0 to 1",
+                       p->place_distance, p->place_angle, p->drift);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_loops_open_depth(pcgpu_context *context, const pcgpu_camera *camera,
@@ -104,13 +103,8 @@ pcgpu_status pcgpu_loops_open_depth(pcgpu_context *context, const pcgpu_camera *
     const pc_backend *backend = NULL;
     pc_clear_error(context);
     *loops = NULL;
-    pcgpu_status status = check(context, camera, params);
-    if (status == PCGPU_OK) {
-        status = pc_frame_choose(context, (double)IMAGES * WIDTH * HEIGHT, IMAGES, &run, &backend);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(check(context, camera, params));
+    PC_TRY(pc_frame_choose(context, (double)IMAGES * WIDTH * HEIGHT, IMAGES, &run, &backend));
     pcgpu_loops *l = calloc(1, sizeof *l);
     if (!l) {
         return pc_fail_memory(context, sizeof *l, "the loops");
@@ -166,22 +160,17 @@ static pcgpu_status add_place(pcgpu_loops *l, const pcgpu_depth *depth, const do
     }
     memcpy(place.T, T, sizeof place.T);
     reduce(l, depth, place.depth);
-    pcgpu_status status = pc_loops_take_place(l, &place);
-    return status == PCGPU_OK ? pc_loops_find_depth(l) : status;
+    PC_TRY(pc_loops_take_place(l, &place));
+    return pc_loops_find_depth(l);
 }
 
 pcgpu_status pcgpu_loops_add_depth(pcgpu_loops *l, const pcgpu_depth *depth, int64_t id, const double T[16]) {
     pc_clear_error(l->context);
-    pcgpu_status status = pc_loops_reserve(l, T);
-    if (status == PCGPU_OK && l->kind != &images) {
-        status = pc_fail(l->context, PCGPU_ERROR_ARGUMENT, "a depth image for loops of scans; call pcgpu_loops_add");
+    PC_TRY(pc_loops_reserve(l, T));
+    if (l->kind != &images) {
+        return pc_fail(l->context, PCGPU_ERROR_ARGUMENT, "a depth image for loops of scans; call pcgpu_loops_add");
     }
-    if (status == PCGPU_OK) {
-        status = pc_camera_check(l->context, depth->width, depth->height, &l->camera);
-    }
-    if (status != PCGPU_OK) {
-        return status;
-    }
+    PC_TRY(pc_camera_check(l->context, depth->width, depth->height, &l->camera));
     if (!l->settled) {
         settle(l, depth);
     }
@@ -192,10 +181,8 @@ pcgpu_status pcgpu_loops_add_depth(pcgpu_loops *l, const pcgpu_depth *depth, int
             pc_transform_invert(last->T, inverse);
             pc_transform_multiply(inverse, T, step);
         }
-        status = add_place(l, depth, T, last ? last->path + pc_loops_length(step) : 0.0);
+        PC_TRY(add_place(l, depth, T, last ? last->path + pc_loops_length(step) : 0.0));
     }
-    if (status == PCGPU_OK) {
-        pc_loops_take_pose(l, id, T);
-    }
-    return status;
+    pc_loops_take_pose(l, id, T);
+    return PCGPU_OK;
 }

@@ -153,34 +153,32 @@ static pcgpu_status register_both(pcgpu_loops *l, pcgpu_frame *source, pcgpu_fra
     pcgpu_register_depth_params params = l->depth.registration;
     pcgpu_registration back = {0};
     memcpy(params.init, init, sizeof params.init);
-    pcgpu_status status = pc_register_frames(l->context, source, target, &params, false, r);
-    if (status != PCGPU_OK || !r->converged) {
-        return status;
+    PC_TRY(pc_register_frames(l->context, source, target, &params, false, r));
+    if (!r->converged) {
+        return PCGPU_OK;
     }
     const pc_pose start = pc_matrix_pose(init), inverse = pc_pose_inverse(&start);
     pc_pose_matrix(&inverse, params.init);
-    status = pc_register_frames(l->context, target, source, &params, false, &back);
-    r->converged =
-        status == PCGPU_OK && meet_halfway(r->center, back.T_target_source, r->T_target_source) && back.converged;
-    return status;
+    PC_TRY(pc_register_frames(l->context, target, source, &params, false, &back));
+    r->converged = meet_halfway(r->center, back.T_target_source, r->T_target_source) && back.converged;
+    return PCGPU_OK;
 }
 
 /* Registers the last place to an earlier one. *fits: with a result within the bound of the prediction. */
 static pcgpu_status try_place(pcgpu_loops *l, pcgpu_frame *present, const pc_prediction *p, pc_link *link, bool *fits) {
     pcgpu_registration r = {0};
     pcgpu_frame *target = NULL;
-    pcgpu_status status = make_frame(l, link->from, &target);
-    if (status == PCGPU_OK) {
-        status = register_both(l, present, target, p->T, &r);
-    }
+    PC_TRY(make_frame(l, link->from, &target));
+    const pcgpu_status status = register_both(l, present, target, p->T, &r);
     pcgpu_frame_free(l->context, target);
+    PC_TRY(status);
     l->tried++;
-    *fits = status == PCGPU_OK && r.converged &&
-            !pc_moved_beyond(p->T, r.T_target_source, most_metres(l, p->length), most_radians(l, p->length));
+    *fits =
+        r.converged && !pc_moved_beyond(p->T, r.T_target_source, most_metres(l, p->length), most_radians(l, p->length));
     l->refused += r.converged && !*fits;
     memcpy(link->T_from_to, r.T_target_source, sizeof link->T_from_to);
     link->score = r.score;
-    return status;
+    return PCGPU_OK;
 }
 
 /* Whether two results correct the prediction alike. */
@@ -196,16 +194,15 @@ static bool agree(const pc_prediction *p, const pc_link *a, const pc_link *b) {
 /* Appends the links whose prediction was good, or which have a witness: another one that corrects the prediction alike.
  */
 static pcgpu_status append_links(pcgpu_loops *l, const pc_prediction *p, const pc_link *links, int count) {
-    pcgpu_status status = PCGPU_OK;
-    for (int i = 0; i < count && status == PCGPU_OK; i++) {
+    for (int i = 0; i < count; i++) {
         bool holds = most_metres(l, p[links[i].from].length) <= TIGHT_METRES;
         for (int k = 0; k < count && !holds; k++) {
             holds = k != i && agree(p, &links[i], &links[k]);
         }
         l->refused += !holds;
-        status = holds ? pc_loops_append(l, &links[i]) : status;
+        PC_TRY(holds ? pc_loops_append(l, &links[i]) : PCGPU_OK);
     }
-    return status;
+    return PCGPU_OK;
 }
 
 /* The earlier place that sees most of what the last one sees, or -1; its neighbours are no candidates any more. */
@@ -226,26 +223,28 @@ static pcgpu_status try_all(pcgpu_loops *l, pc_prediction *p) {
     const int32_t last = l->place_count - 1;
     pc_link links[MOST_LINKS];
     pcgpu_frame *present = NULL;
-    pcgpu_status status = PCGPU_OK;
+    pcgpu_status status;
     int count = 0;
     for (int32_t i = 0; i < last; i++) {
         p[i].cost = returned(l, p, i) ? overlap(l, i, p[i].T, most_metres(l, p[i].length)) : 0.0;
     }
-    for (int k = 0; k < MOST_LINKS && status == PCGPU_OK; k++) {
+    for (int k = 0; k < MOST_LINKS; k++) {
         const int32_t place = next_candidate(p, last);
         bool fits = false;
         if (place < 0) {
             break;
         }
         links[count] = (pc_link){.from = place, .to = last};
-        status = present ? PCGPU_OK : make_frame(l, last, &present);
-        if (status == PCGPU_OK) {
-            status = try_place(l, present, &p[place], &links[count], &fits);
+        if (!present) {
+            PC_TRY_OR(done, status, make_frame(l, last, &present));
         }
+        PC_TRY_OR(done, status, try_place(l, present, &p[place], &links[count], &fits));
         count += fits;
     }
+    status = append_links(l, p, links, count);
+done:
     pcgpu_frame_free(l->context, present);
-    return status == PCGPU_OK ? append_links(l, p, links, count) : status;
+    return status;
 }
 
 pcgpu_status pc_loops_find_depth(pcgpu_loops *l) {

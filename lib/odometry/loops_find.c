@@ -68,10 +68,9 @@ static pcgpu_status link_nearest(pcgpu_loops *l, const pc_prediction *p, int32_t
     const int32_t last = l->place_count - 1;
     pc_link link;
     bool converged;
-    pcgpu_status status =
-        pc_loops_register(l, place, last, p[place].T, l->params.registration.min_score, &link, &converged);
-    if (status != PCGPU_OK || !converged) {
-        return status;
+    PC_TRY(pc_loops_register(l, place, last, p[place].T, l->params.registration.min_score, &link, &converged));
+    if (!converged) {
+        return PCGPU_OK;
     }
     if (!agrees(&link, p[place].T, pc_loops_most_metres(l, p[place].length), pc_loops_most_radians(p[place].length))) {
         l->refused++;
@@ -129,10 +128,9 @@ static pcgpu_status find_witness(pcgpu_loops *l, const pc_link *link, pc_link *w
             memcpy(start, T, sizeof start);
         }
     }
-    pcgpu_status status =
-        pc_loops_register(l, near, link->to - 1, start, l->params.registration.min_score, witness, found);
+    PC_TRY(pc_loops_register(l, near, link->to - 1, start, l->params.registration.min_score, witness, found));
     *found = *found && agrees(witness, start, CYCLE_VOXELS * l->params.registration.voxel, CYCLE_RADIANS);
-    return status;
+    return PCGPU_OK;
 }
 
 /* Searches the last place in an earlier one. *found: a link was appended. */
@@ -146,44 +144,40 @@ static pcgpu_status search_in(pcgpu_loops *l, const pc_prediction *p, int32_t pl
     for (int k = 0; k < 3 && metres > CENTRED_VOXELS * l->params.registration.voxel; k++) {
         start[4 * k + 3] = 0.0;
     }
-    pcgpu_status status = pc_loops_search(l, place, last, start, fmin(57.3 * radians + 4.0, 180.0), &link, &converged);
-    if (status != PCGPU_OK || !converged) {
-        return status;
+    PC_TRY(pc_loops_search(l, place, last, start, fmin(57.3 * radians + 4.0, 180.0), &link, &converged));
+    if (!converged) {
+        return PCGPU_OK;
     }
     if (agrees(&link, p[place].T, metres, radians)) {
-        status = find_witness(l, &link, &witness, &closes);
+        PC_TRY(find_witness(l, &link, &witness, &closes));
     }
-    if (status == PCGPU_OK && closes) {
-        *found = true;
-        status = pc_loops_append(l, &link);
-        if (status == PCGPU_OK && is_earlier(l, witness.from, witness.to)) {
-            status = pc_loops_append(l, &witness);
-        }
-    } else {
+    if (!closes) {
         l->refused++;
+        return PCGPU_OK;
     }
-    return status;
+    *found = true;
+    PC_TRY(pc_loops_append(l, &link));
+    return is_earlier(l, witness.from, witness.to) ? pc_loops_append(l, &witness) : PCGPU_OK;
 }
 
 static pcgpu_status search(pcgpu_loops *l, pc_prediction *p) {
     const int32_t last = l->place_count - 1;
     const double near = OVERLAP * l->params.place_distance;
     int32_t before[MOST_SEARCHED];
-    pcgpu_status status = PCGPU_OK;
     bool found = false;
     for (int32_t i = 0; i < last; i++) {
         const double most = near + pc_loops_most_metres(l, p[i].length);
         p[i].cost =
             p[i].distance <= most ? difference(&l->places[i], &l->places[last]) + p[i].distance / most : INFINITY;
     }
-    for (int k = 0; k < MOST_SEARCHED && status == PCGPU_OK && !found; k++) {
+    for (int k = 0; k < MOST_SEARCHED && !found; k++) {
         before[k] = next_candidate(l, p, before, k);
         if (before[k] < 0) {
             break;
         }
-        status = search_in(l, p, before[k], &found);
+        PC_TRY(search_in(l, p, before[k], &found));
     }
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_loops_find(pcgpu_loops *l) {

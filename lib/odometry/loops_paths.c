@@ -22,15 +22,12 @@ pcgpu_status pc_loops_append(pcgpu_loops *l, const pc_link *link) {
             return PCGPU_OK;
         }
     }
-    if (l->link_count == l->link_capacity) {
-        const int32_t capacity = 2 * l->link_capacity + 64;
-        pc_link *links = realloc(l->links, (size_t)capacity * sizeof *links);
-        if (!links) {
-            return pc_fail_memory(l->context, (size_t)capacity * sizeof *links, "the loops");
-        }
-        l->links = links;
-        l->link_capacity = capacity;
+    const size_t bytes = ((size_t)l->link_count + 1) * sizeof *l->links;
+    pc_link *links = pc_buffer_take(&l->link_memory, bytes, true);
+    if (!links) {
+        return pc_fail_memory(l->context, bytes, "the loops");
     }
+    l->links = links;
     l->links[l->link_count] = *link;
     pc_loops_join(l, l->link_count++);
     return PCGPU_OK;
@@ -95,6 +92,6 @@ bool pc_loops_predict(const pcgpu_loops *l, pc_prediction *p) {
             reach_neighbours(l, &s, via);
         }
     }
-    free(s.heap.entries);
+    pc_buffer_free(&s.heap.memory);
     return !s.short_of_memory;
 }

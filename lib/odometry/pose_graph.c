@@ -353,7 +353,6 @@ static void free_graph(graph *g) {
 pcgpu_status pcgpu_pose_graph_solve(pcgpu_context *context, double *poses, int64_t count, const pcgpu_pose_edge *edges,
                                     int64_t edge_count, int max_iterations, pcgpu_pose_graph_result *result) {
     graph g = {.edges = edges, .count = count, .edge_count = edge_count};
-    pcgpu_status status = PCGPU_OK;
     *result = (pcgpu_pose_graph_result){0};
     pc_clear_error(context);
     if (count < 0 || count >= INT32_MAX || edge_count < 0 || edge_count >= INT32_MAX || max_iterations < 1) {
@@ -361,11 +360,8 @@ pcgpu_status pcgpu_pose_graph_solve(pcgpu_context *context, double *poses, int64
                        "%lld poses, %lld edges and %d iterations; give 0 to 2^31 - 2, and at least one iteration",
                        (long long)count, (long long)edge_count, max_iterations);
     }
-    for (int64_t i = 0; i < edge_count && status == PCGPU_OK; i++) {
-        status = check_edge(context, poses, count, &edges[i], i);
-    }
-    if (status != PCGPU_OK) {
-        return status;
+    for (int64_t i = 0; i < edge_count; i++) {
+        PC_TRY(check_edge(context, poses, count, &edges[i], i));
     }
     bool good = allocate(&g);
     if (good) {

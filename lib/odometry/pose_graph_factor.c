@@ -152,7 +152,7 @@ bool pc_block_matrix_open(pc_block_matrix *m, int32_t n, const int32_t (*pairs)[
         free(o.of[i].list);
     }
     free(o.of);
-    free(o.heap.entries);
+    pc_buffer_free(&o.heap.memory);
     return good;
 }
 

@@ -3,9 +3,9 @@
 #ifndef PC_HEAP_H
 #define PC_HEAP_H
 
-#include <stdbool.h>
+#include "buffer.h"
+
 #include <stdint.h>
-#include <stdlib.h>
 
 typedef struct pc_heap_entry {
     double key;
@@ -15,7 +15,8 @@ typedef struct pc_heap_entry {
 /* All zero: empty. */
 typedef struct pc_heap {
     pc_heap_entry *entries;
-    int64_t count, capacity;
+    int64_t count;
+    pc_buffer memory; /* of the entries; free it */
 } pc_heap;
 
 static inline bool pc_heap_before(pc_heap_entry a, pc_heap_entry b) {
@@ -25,15 +26,11 @@ static inline bool pc_heap_before(pc_heap_entry a, pc_heap_entry b) {
 /* False when memory is short. */
 static inline bool pc_heap_push(pc_heap *h, double key, int32_t item) {
     const pc_heap_entry e = {key, item};
-    if (h->count == h->capacity) {
-        const int64_t capacity = 2 * h->capacity + 64;
-        pc_heap_entry *entries = realloc(h->entries, (size_t)capacity * sizeof *entries);
-        if (!entries) {
-            return false;
-        }
-        h->entries = entries;
-        h->capacity = capacity;
+    pc_heap_entry *entries = pc_buffer_take(&h->memory, ((size_t)h->count + 1) * sizeof e, true);
+    if (!entries) {
+        return false;
     }
+    h->entries = entries;
     int64_t at = h->count++;
     for (; at > 0 && pc_heap_before(e, h->entries[(at - 1) / 2]); at = (at - 1) / 2) {
         h->entries[at] = h->entries[(at - 1) / 2];

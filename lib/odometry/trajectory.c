@@ -235,22 +235,22 @@ pcgpu_status pcgpu_trajectory_evaluate(pcgpu_context *context, const double *est
     common_poses c = {0};
     *e = (pcgpu_evaluation){0};
     pc_clear_error(context);
-    pcgpu_status status = count >= 0 && count < INT32_MAX
-                              ? find_common(context, estimate, truth, times, count, &c, &e->missing)
-                              : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses", (long long)count);
-    if (status == PCGPU_OK) {
-        e->poses = c.both;
-        e->length = c.path[c.n - 1];
-        status = absolute(context, &c, e);
+    if (count < 0 || count >= INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses", (long long)count);
     }
-    if (status == PCGPU_OK) {
-        e->rpe_count = relative(&c, false, &e->rpe_translation, &e->rpe_rotation);
-        e->rpe_second_translation = e->rpe_second_rotation = NAN;
-        if (times) {
-            e->rpe_second_count = relative(&c, true, &e->rpe_second_translation, &e->rpe_second_rotation);
-        }
-        segments(&c, e);
-    } else {
+    pcgpu_status status;
+    PC_TRY_OR(done, status, find_common(context, estimate, truth, times, count, &c, &e->missing));
+    e->poses = c.both;
+    e->length = c.path[c.n - 1];
+    PC_TRY_OR(done, status, absolute(context, &c, e));
+    e->rpe_count = relative(&c, false, &e->rpe_translation, &e->rpe_rotation);
+    e->rpe_second_translation = e->rpe_second_rotation = NAN;
+    if (times) {
+        e->rpe_second_count = relative(&c, true, &e->rpe_second_translation, &e->rpe_second_rotation);
+    }
+    segments(&c, e);
+done:
+    if (status != PCGPU_OK) {
         *e = (pcgpu_evaluation){0};
     }
     free_common(&c);
