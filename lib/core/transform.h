@@ -11,6 +11,8 @@ extern const double pc_identity[16];
 /* out = a b and out = T^-1; out may be one of the arguments. */
 void pc_transform_multiply(const double a[16], const double b[16], double out[16]);
 void pc_transform_invert(const double T[16], double out[16]);
+/* out = a^-1 b: the motion from pose a to pose b. */
+void pc_transform_between(const double a[16], const double b[16], double out[16]);
 
 /* out = a^-1 b: the pose b in the frame of the pose a; out may be one of the arguments. */
 void pc_transform_between(const double a[16], const double b[16], double out[16]);

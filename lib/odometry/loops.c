@@ -206,9 +206,7 @@ static const pc_loops_kind scans = {.end = end_place, .weigh = weigh_scan, .eval
 
 static pcgpu_pose_edge edge_between(const pcgpu_loops *l, int64_t from) {
     pcgpu_pose_edge e = {.from = from, .to = from + 1};
-    double inverse[16];
-    pc_transform_invert(l->odometry + 16 * from, inverse);
-    pc_transform_multiply(inverse, l->odometry + 16 * (from + 1), e.T_from_to);
+    pc_transform_between(l->odometry + 16 * from, l->odometry + 16 * (from + 1), e.T_from_to);
     l->kind->weigh(l, &e);
     return e;
 }

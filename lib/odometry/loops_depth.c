@@ -176,10 +176,9 @@ pcgpu_status pcgpu_loops_add_depth(pcgpu_loops *l, const pcgpu_depth *depth, int
     }
     const pc_place *last = l->place_count > 0 ? &l->places[l->place_count - 1] : NULL;
     if (!last || pc_moved_beyond(last->T, T, l->depth.place_distance, l->depth.place_angle)) {
-        double inverse[16], step[16];
+        double step[16];
         if (last) {
-            pc_transform_invert(last->T, inverse);
-            pc_transform_multiply(inverse, T, step);
+            pc_transform_between(last->T, T, step);
         }
         PC_TRY(add_place(l, depth, T, last ? last->path + pc_loops_length(step) : 0.0));
     }

@@ -183,11 +183,9 @@ static pcgpu_status try_place(pcgpu_loops *l, pcgpu_frame *present, const pc_pre
 
 /* Whether two results correct the prediction alike. */
 static bool agree(const pc_prediction *p, const pc_link *a, const pc_link *b) {
-    double inverse[16], corrected[2][16];
-    pc_transform_invert(p[a->from].T, inverse);
-    pc_transform_multiply(inverse, a->T_from_to, corrected[0]);
-    pc_transform_invert(p[b->from].T, inverse);
-    pc_transform_multiply(inverse, b->T_from_to, corrected[1]);
+    double corrected[2][16];
+    pc_transform_between(p[a->from].T, a->T_from_to, corrected[0]);
+    pc_transform_between(p[b->from].T, b->T_from_to, corrected[1]);
     return !pc_moved_beyond(corrected[0], corrected[1], CYCLE_METRES, CYCLE_RADIANS);
 }
 

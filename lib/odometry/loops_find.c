@@ -110,16 +110,14 @@ static int32_t next_candidate(const pcgpu_loops *l, const pc_prediction *p, cons
 /* Registers the place before the last one where the link says that it is; the cycle has to close. */
 static pcgpu_status find_witness(pcgpu_loops *l, const pc_link *link, pc_link *witness, bool *found) {
     const pc_place *last = &l->places[link->to], *before = last - 1;
-    double inverse[16], T[16], T_from_before[16], start[16];
+    double T[16], T_from_before[16], start[16];
     double least = INFINITY;
     int32_t near = link->from;
-    pc_transform_invert(last->T, inverse);
-    pc_transform_multiply(inverse, before->T, T);
+    pc_transform_between(last->T, before->T, T);
     pc_transform_multiply(link->T_from_to, T, T_from_before);
     for (int32_t i = link->from > 2 ? link->from - 2 : 0; i <= link->from + 2 && i < link->to - 1; i++) {
         double step[16];
-        pc_transform_invert(l->places[i].T, inverse);
-        pc_transform_multiply(inverse, l->places[link->from].T, step);
+        pc_transform_between(l->places[i].T, l->places[link->from].T, step);
         pc_transform_multiply(step, T_from_before, T);
         const double t[3] = {T[3], T[7], T[11]};
         if (pc_norm3(t) < least) {

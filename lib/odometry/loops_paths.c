@@ -51,9 +51,8 @@ static void reach(paths *s, int32_t via, int32_t to, double length, const double
 }
 
 static void reach_along_way(const pcgpu_loops *l, paths *s, int32_t via, int32_t to) {
-    double inverse[16], T[16];
-    pc_transform_invert(l->places[to].T, inverse);
-    pc_transform_multiply(inverse, l->places[via].T, T);
+    double T[16];
+    pc_transform_between(l->places[to].T, l->places[via].T, T);
     reach(s, via, to, fabs(l->places[to].path - l->places[via].path), T);
 }
 

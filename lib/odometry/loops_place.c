@@ -102,9 +102,8 @@ static bool grow(pc_place_builder *b) {
 
 bool pc_place_add(pc_place_builder *b, const pcgpu_cloud *cloud, const double T[16]) {
     const double range = RANGE_VOXELS * b->voxel, cell = CELL_VOXELS * b->voxel;
-    double inverse[16], motion[16];
-    pc_transform_invert(b->first, inverse);
-    pc_transform_multiply(inverse, T, motion);
+    double motion[16];
+    pc_transform_between(b->first, T, motion);
     for (int64_t i = 0; i < cloud->rows; i++) {
         double p[3], moved[3];
         uint64_t key = 1;
@@ -184,9 +183,8 @@ static bool describe(const pc_place *place, double voxel, uint16_t rings[PC_PLAC
 }
 
 bool pc_place_finish(pc_place_builder *b, pc_place *place) {
-    double inverse[16], motion[16];
-    pc_transform_invert(place->T, inverse);
-    pc_transform_multiply(inverse, b->first, motion);
+    double motion[16];
+    pc_transform_between(place->T, b->first, motion);
     place->map = (pc_packed_points){.xyz = malloc(((size_t)b->count + 1) * sizeof *place->map.xyz)};
     if (!place->map.xyz) {
         return false;

@@ -143,10 +143,8 @@ static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry
     const double begin = pc_now();
     pcgpu_register_depth_params params = o->params.registration;
     pcgpu_frame *seen = NULL, *target = attempt->kept >= 0 ? o->kept[attempt->kept] : keyframe ? o->keyframe : o->last;
-    double inverse[16];
     params.min_score = fmin(attempt->score * params.min_score, 1.0);
-    pc_transform_invert(from, inverse);
-    pc_transform_multiply(inverse, attempt->start, params.init);
+    pc_transform_between(from, attempt->start, params.init);
     if (model) {
         PC_TRY(see_model(o, attempt->start, &o->present_camera, &seen));
         target = seen;

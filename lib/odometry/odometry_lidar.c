@@ -19,9 +19,8 @@ enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 4 };
 
 /* The motion from one pose to another, per sweep: sweeps follow each other. */
 static pc_twist motion_between(const double from[16], const double to[16]) {
-    double inverse[16], moved[16];
-    pc_transform_invert(from, inverse);
-    pc_transform_multiply(inverse, to, moved);
+    double moved[16];
+    pc_transform_between(from, to, moved);
     return pc_twist_of(moved);
 }
 

@@ -87,10 +87,8 @@ static void be_target(pcgpu_odometry *o, pc_odometry_scan *scan) {
 
 static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *target,
                              const double predicted[16], pcgpu_registration *result, double T[16]) {
-    double inverse[16];
     pcgpu_register_params params = o->params.registration;
-    pc_transform_invert(target->T, inverse);
-    pc_transform_multiply(inverse, predicted, params.init);
+    pc_transform_between(target->T, predicted, params.init);
     params.min_score = o->min_score;
     PC_TRY(params.method == PCGPU_REGISTER_NDT ? pc_odometry_align_by_ndt(o, &params, scan, target, result)
                                                : align_by_icp(o, &params, scan, target, result));

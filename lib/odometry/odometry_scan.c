@@ -62,13 +62,12 @@ void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
 bool pc_predict(const double before[16], double time_before, const double last[16], double time_last, double time,
                 double T[16]) {
     const double steps = (time - time_last) / (time_last - time_before);
-    double inverse[16], moved[16], step[16];
+    double moved[16], step[16];
     memcpy(T, last, 16 * sizeof *T);
     if (!(steps <= PREDICT_STEPS)) {
         return false;
     }
-    pc_transform_invert(before, inverse);
-    pc_transform_multiply(inverse, last, moved);
+    pc_transform_between(before, last, moved);
     const pc_twist motion = pc_twist_of(moved);
     pc_twist_after(&motion, steps, step);
     pc_transform_multiply(last, step, T);
@@ -76,9 +75,8 @@ bool pc_predict(const double before[16], double time_before, const double last[1
 }
 
 bool pc_moved_beyond(const double from[16], const double to[16], double metres, double radians) {
-    double inverse[16], moved[16];
-    pc_transform_invert(from, inverse);
-    pc_transform_multiply(inverse, to, moved);
+    double moved[16];
+    pc_transform_between(from, to, moved);
     const double translation[3] = {moved[3], moved[7], moved[11]};
     const pc_twist twist = pc_twist_of(moved);
     return pc_norm3(translation) > metres || pc_norm3(twist.rotation) > radians;

@@ -77,9 +77,7 @@ static int slot_to_try(const pc_track *t, int tries, int i) {
 
 /* The predicted motion since the last frame with a pose. */
 static void predicted_step(const pc_track *t, const double predicted[16], double step[16]) {
-    double inverse[16];
-    pc_transform_invert(t->last, inverse);
-    pc_transform_multiply(inverse, predicted, step);
+    pc_transform_between(t->last, predicted, step);
 }
 
 static double margin_of(const pc_track *t, const double predicted[16], const pcgpu_registration *r) {

@@ -144,13 +144,10 @@ static pcgpu_status absolute(pcgpu_context *context, const common_poses *c, pcgp
 
 /* The error of the motion from pose i to pose j: metres and radians of (true motion)^-1 (estimated motion). */
 static void motion_error(const common_poses *c, int64_t i, int64_t j, double *metres, double *radians) {
-    double inverse[16], truth[16], estimate[16], error[16];
-    pc_transform_invert(c->truth[i], inverse);
-    pc_transform_multiply(inverse, c->truth[j], truth);
-    pc_transform_invert(c->estimate[i], inverse);
-    pc_transform_multiply(inverse, c->estimate[j], estimate);
-    pc_transform_invert(truth, inverse);
-    pc_transform_multiply(inverse, estimate, error);
+    double truth[16], estimate[16], error[16];
+    pc_transform_between(c->truth[i], c->truth[j], truth);
+    pc_transform_between(c->estimate[i], c->estimate[j], estimate);
+    pc_transform_between(truth, estimate, error);
     const double path[3] = {error[3], error[7], error[11]};
     *metres = pc_norm3(path);
     *radians = pcgpu_rotation_angle(error);
