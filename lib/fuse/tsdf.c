@@ -56,20 +56,17 @@ pcgpu_status pcgpu_volume_open(pcgpu_context *context, const pcgpu_volume_params
     }
     v->context = context;
     v->stats.params = *params;
-    pcgpu_status status = check_params(context, &v->stats.params);
-    if (status == PCGPU_OK) {
-        double frames = (double)params->frames;
-        status = pc_choose_backend(context, CPU_SECONDS * frames, CUDA_SECONDS * frames, &v->stats.run, &v->backend);
-    }
-    if (status == PCGPU_OK) {
-        status = v->backend->tsdf->open(context, v->stats.params.color, &v->state);
-    }
-    if (status != PCGPU_OK) {
-        pcgpu_volume_close(v);
-        return status;
-    }
+    const double frames = (double)params->frames;
+    pcgpu_status status;
+    PC_TRY_OR(failed, status, check_params(context, &v->stats.params));
+    PC_TRY_OR(failed, status,
+              pc_choose_backend(context, CPU_SECONDS * frames, CUDA_SECONDS * frames, &v->stats.run, &v->backend));
+    PC_TRY_OR(failed, status, v->backend->tsdf->open(context, v->stats.params.color, &v->state));
     *volume = v;
     return PCGPU_OK;
+failed:
+    pcgpu_volume_close(v);
+    return status;
 }
 
 void pcgpu_volume_close(pcgpu_volume *v) {
@@ -212,25 +209,21 @@ pcgpu_status pcgpu_volume_raycast(pcgpu_volume *v, const pcgpu_camera *camera, c
                                   float *vertices, float *normals) {
     pc_volume_view view;
     const double begin = pc_now();
-    pcgpu_status status = look_from(v, camera->width, camera->height, camera, T_world_camera, &view);
-    if (status == PCGPU_OK) {
-        const pc_maps maps = {.width = view.width, .height = view.height, .vertices = vertices, .normals = normals};
-        status = v->backend->tsdf->raycast(v->context, v->state, &view, &maps);
-    }
+    PC_TRY(look_from(v, camera->width, camera->height, camera, T_world_camera, &view));
+    const pc_maps maps = {.width = view.width, .height = view.height, .vertices = vertices, .normals = normals};
+    PC_TRY(v->backend->tsdf->raycast(v->context, v->state, &view, &maps));
     add_seconds(v, "raycast", begin);
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_volume_see(pcgpu_volume *v, const pcgpu_camera *camera, const double T_world_camera[16],
                            pc_maps *maps) {
     pc_volume_view view;
     const double begin = pc_now();
-    pcgpu_status status = look_from(v, camera->width, camera->height, camera, T_world_camera, &view);
-    if (status == PCGPU_OK) {
-        status = v->backend->tsdf->maps(v->context, v->state, &view, maps);
-    }
+    PC_TRY(look_from(v, camera->width, camera->height, camera, T_world_camera, &view));
+    PC_TRY(v->backend->tsdf->maps(v->context, v->state, &view, maps));
     add_seconds(v, "raycast", begin);
-    return status;
+    return PCGPU_OK;
 }
 
 static pcgpu_status extract(pcgpu_volume *v, double min_weight, bool triangles, pcgpu_mesh *mesh) {
@@ -242,13 +235,11 @@ static pcgpu_status extract(pcgpu_volume *v, double min_weight, bool triangles, 
         return pc_fail(v->context, PCGPU_ERROR_ARGUMENT, "a least weight of %g is not possible; 0 to 1e12 are",
                        min_weight);
     }
-    pcgpu_status status = v->backend->tsdf->blocks(v->context, v->state, &blocks);
-    if (status == PCGPU_OK) {
-        status = pc_volume_extract(v->context, &blocks, p->voxel_size, (float)p->truncation, (float)min_weight,
-                                   triangles, mesh);
-    }
+    PC_TRY(v->backend->tsdf->blocks(v->context, v->state, &blocks));
+    PC_TRY(pc_volume_extract(v->context, &blocks, p->voxel_size, (float)p->truncation, (float)min_weight, triangles,
+                             mesh));
     add_seconds(v, "surface", begin);
-    return status;
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_volume_mesh(pcgpu_volume *v, double min_weight, pcgpu_mesh *mesh) {

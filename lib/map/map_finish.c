@@ -123,15 +123,16 @@ static pcgpu_status finish_tiles(writing *w, const sorted_tile *order) {
     pcgpu_map *m = w->map;
     pc_map_voxels v = {0};
     pcgpu_status status = PCGPU_OK;
-    for (int64_t i = 0; i < m->tiles.count && status == PCGPU_OK; i++) {
+    for (int64_t i = 0; i < m->tiles.count; i++) {
         pc_map_tile *tile = &m->tiles.tiles[order[i].tile];
-        status = pc_map_voxels_of(m, tile, &v);
+        PC_TRY_OR(done, status, pc_map_voxels_of(m, tile, &v));
         pc_map_tile_empty(tile);
-        if (status == PCGPU_OK && !m->stats.params.keep_moving) {
-            status = pc_map_find_moved(m, tile, (uint32_t)i + 1, &v);
+        if (!m->stats.params.keep_moving) {
+            PC_TRY_OR(done, status, pc_map_find_moved(m, tile, (uint32_t)i + 1, &v));
         }
-        status = status == PCGPU_OK ? write_tile(w, tile, &v) : status;
+        PC_TRY_OR(done, status, write_tile(w, tile, &v));
     }
+done:
     pc_map_voxels_free(&v);
     return status;
 }
@@ -168,10 +169,8 @@ pcgpu_status pcgpu_map_finish(pcgpu_map *m, const pcgpu_cloud **points) {
         return pc_fail(m->context, PCGPU_ERROR_ARGUMENT, "the map is finished already");
     }
     m->finished = true;
-    pcgpu_status status = finish(m);
+    PC_TRY(finish(m));
     m->stats.run.stage[1].seconds = pc_now() - begin;
-    if (status == PCGPU_OK) {
-        *points = &m->points;
-    }
-    return status;
+    *points = &m->points;
+    return PCGPU_OK;
 }

@@ -75,14 +75,9 @@ static int slot_to_try(const pc_track *t, int tries, int i) {
 /* In half voxels: two registrations that find the same place. */
 #define SAME_PLACE 0.1
 
-/* The predicted motion since the last frame with a pose. */
-static void predicted_step(const pc_track *t, const double predicted[16], double step[16]) {
-    pc_transform_between(t->last, predicted, step);
-}
-
 static double margin_of(const pc_track *t, const double predicted[16], const pcgpu_registration *r) {
     double step[16];
-    predicted_step(t, predicted, step);
+    pc_transform_between(t->last, predicted, step); /* since the last frame with a pose */
     const double translation[3] = {step[3], step[7], step[11]};
     const double metres = pc_norm3(translation), sigmas = NEAR_SIGMAS * pc_translation_sigma(r),
                  own = pc_is_uncertain(r) ? sigmas : fmin(t->near, fmax(sigmas, NEAR_HALF * metres));
@@ -91,7 +86,7 @@ static double margin_of(const pc_track *t, const double predicted[16], const pcg
 
 static bool is_near(const pc_track *t, const double predicted[16], const double T[16], const pcgpu_registration *r) {
     double step[16];
-    predicted_step(t, predicted, step);
+    pc_transform_between(t->last, predicted, step);
     const pc_twist twist = pc_twist_of(step);
     return !pc_moved_beyond(predicted, T, margin_of(t, predicted, r),
                             (1.0 + t->lost) * (NEAR_RADIANS + NEAR_STEP * pc_norm3(twist.rotation)));
