@@ -27,6 +27,15 @@ void pc_transform_invert(const double T[16], double out[16]) {
     memcpy(out, inverse, sizeof inverse);
 }
 
+void pc_transform_compose(const double R[9], const double t[3], double T[16]) {
+    for (int k = 0; k < 3; k++) {
+        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
+        T[4 * k + 3] = t[k];
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
+
 void pc_transform_between(const double a[16], const double b[16], double out[16]) {
     double inverse[16];
     pc_transform_invert(a, inverse);

@@ -190,8 +190,7 @@ pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t i
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
 static void weigh_scan(const pcgpu_loops *l, pcgpu_pose_edge *e) {
-    const double t[3] = {e->T_from_to[3], e->T_from_to[7], e->T_from_to[11]}, path = pc_norm3(t);
-    const double voxel = l->params.registration.voxel;
+    const double path = pc_transform_length(e->T_from_to), voxel = l->params.registration.voxel;
     e->sigma[0] = sqrt(STEP_RADIANS * STEP_RADIANS + ROTATION * ROTATION * (path / (4.0 * voxel)));
     e->sigma[1] = sqrt(STEP_VOXELS * STEP_VOXELS * voxel * voxel + TRANSLATION * TRANSLATION * voxel * path);
 }

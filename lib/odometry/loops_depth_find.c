@@ -16,8 +16,8 @@
 #include <string.h>
 
 double pc_loops_length(const double T[16]) {
-    const double t[3] = {T[3], T[7], T[11]}, square = 3.0 - ((T[0] + T[5]) + T[10]); /* (2 sin(angle / 2))^2 */
-    return pc_norm3(t) + sqrt(fmax(square, 0.0));
+    const double square = 3.0 - ((T[0] + T[5]) + T[10]); /* (2 sin(angle / 2))^2 */
+    return pc_transform_length(T) + sqrt(fmax(square, 0.0));
 }
 
 #define LEAST_METRES    0.06 /* that any prediction may be off */

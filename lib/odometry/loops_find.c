@@ -119,9 +119,8 @@ static pcgpu_status find_witness(pcgpu_loops *l, const pc_link *link, pc_link *w
         double step[16];
         pc_transform_between(l->places[i].T, l->places[link->from].T, step);
         pc_transform_multiply(step, T_from_before, T);
-        const double t[3] = {T[3], T[7], T[11]};
-        if (pc_norm3(t) < least) {
-            least = pc_norm3(t);
+        if (pc_transform_length(T) < least) {
+            least = pc_transform_length(T);
             near = i;
             memcpy(start, T, sizeof start);
         }

@@ -84,10 +84,9 @@ bool pc_loops_predict(const pcgpu_loops *l, pc_prediction *p) {
     s.short_of_memory = !pc_heap_push(&s.heap, 0.0, last);
     while (s.heap.count > 0 && !s.short_of_memory) {
         const int32_t via = pc_heap_pop(&s.heap).item;
-        const double t[3] = {p[via].T[3], p[via].T[7], p[via].T[11]};
         if (!p[via].done) {
             p[via].done = true;
-            p[via].distance = pc_norm3(t);
+            p[via].distance = pc_transform_length(p[via].T);
             reach_neighbours(l, &s, via);
         }
     }

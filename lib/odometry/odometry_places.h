@@ -9,8 +9,6 @@ enum { PC_PLACES = 12 }; /* that a search returns at most */
 
 typedef struct pc_place {
     double T[16]; /* of the scan, in the coordinates of the map's points */
-    int32_t score;
-    int turn, x, y; /* about z, in steps of the search; cells of the map */
 } pc_place;
 
 /* The map as it is searched; NULL when memory is short. cell: metres. */

@@ -10,7 +10,8 @@
  * km of streets on one core. Related: Olson 2009 (correlative scan matching), Hess et al. 2016 (the same in large maps,
  * by branch and bound). */
 #include "odometry_places.h"
-#include "register.h"
+#include "register_peaks.h"
+#include "transform.h"
 #include "simd.h"
 
 #include <stdlib.h>
@@ -25,11 +26,8 @@ enum {
     MOST_TALL = 512,
     MOST_FLAT = 256,
     FEWEST_TALL = 8,
-    PEAKS = 8,         /* that are kept of a turn */
-    APART = 5,         /* turns between two places, or */
-    APART_CELLS = 4,   /* cells, at least */
-    AT_A_TIME = 60,    /* columns whose values, up to PC_TALL, add up in a byte */
-    HEIGHT_BINS = 256, /* of the difference in height, an eighth of a cell each */
+    PEAKS = 8,      /* that are kept of a turn */
+    AT_A_TIME = 60, /* columns whose values, up to PC_TALL, add up in a byte */
 };
 
 /* The columns of a scan that count, cells from the sensor. */
@@ -39,21 +37,16 @@ typedef struct scan_columns {
     float tall[MOST_TALL][2], flat[MOST_FLAT][2], low[MOST_FLAT]; /* low: of the flat ones */
 } scan_columns;
 
-typedef struct peak {
-    int32_t score;
-    int turn, x, y;
-} peak;
-
 typedef struct place_search {
     const pc_places *map;
     scan_columns scan;
     pc_simd simd;
-    peak peaks[TURNS][PEAKS];
+    pc_peak peaks[TURNS][PEAKS];
 } place_search;
 
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
 
-/* Of all columns that count, one of so many that not too many are left. */
+/* Subsamples the visible columns to at most MOST_FLAT flat and MOST_TALL tall ones. */
 static void take_columns(const pc_column *columns, double cell, scan_columns *s) {
     int all[2] = {0}, at[2] = {0};
     for (int pass = 0; pass < 2; pass++) {
@@ -124,20 +117,11 @@ PC_SIMD_FORMS_OF(add_rows,
                  (const uint8_t *picture, size_t width, const int32_t *offsets, int count, uint16_t scores[DEEP][WIDE]),
                  (picture, width, offsets, count, scores))
 
-static int between(int a, int b) {
-    const int turns = abs(a - b);
-    return turns < TURNS - turns ? turns : TURNS - turns;
-}
-
-static bool is_near(const peak *a, const peak *b) {
-    return between(a->turn, b->turn) < APART && abs(a->x - b->x) < APART_CELLS && abs(a->y - b->y) < APART_CELLS;
-}
-
 /* Keeps a peak of a turn among the best ones, in their order, unless a better one is near; the first of equal ones. */
-static void keep_peak(peak *peaks, const peak *p) {
+static void keep_peak(pc_peak *peaks, const pc_peak *p) {
     int at = PEAKS;
     for (int i = PEAKS - 1; i >= 0; i--) {
-        if (peaks[i].score >= p->score && peaks[i].score >= 0 && is_near(&peaks[i], p)) {
+        if (peaks[i].score >= p->score && peaks[i].score >= 0 && pc_peak_is_near(&peaks[i], p)) {
             return;
         }
         at = peaks[i].score < p->score ? i : at;
@@ -146,7 +130,7 @@ static void keep_peak(peak *peaks, const peak *p) {
         return;
     }
     int last = at; /* what it replaces: a worse one near it, or the last one */
-    while (last < PEAKS - 1 && !(peaks[last].score >= 0 && is_near(&peaks[last], p))) {
+    while (last < PEAKS - 1 && !(peaks[last].score >= 0 && pc_peak_is_near(&peaks[last], p))) {
         last++;
     }
     memmove(&peaks[at + 1], &peaks[at], (size_t)(last - at) * sizeof *peaks);
@@ -173,7 +157,7 @@ static bool is_there(const pc_places *map, size_t first) {
 }
 
 static void score_tile(const place_search *s, int turn, const int32_t *tall, const int32_t *flat, int x, int y,
-                       peak *peaks) {
+                       pc_peak *peaks) {
     const pc_places *map = s->map;
     const size_t width = (size_t)map->width, first = (size_t)y * width + (size_t)x;
     const pc_simd simd = s->simd == PC_SIMD_AVX512 ? PC_SIMD_AVX2 : s->simd; /* 512 bits have no bytes everywhere */
@@ -186,7 +170,7 @@ static void score_tile(const place_search *s, int turn, const int32_t *tall, con
     for (int j = 0; j < DEEP; j++) {
         for (int i = 0; i < WIDE; i++) {
             if (scores[j][i] > peaks[PEAKS - 1].score && map->low[first + (size_t)j * width + (size_t)i] < INFINITY) {
-                const peak p = {.score = scores[j][i], .turn = turn, .x = x + i, .y = y + j};
+                const pc_peak p = {.score = scores[j][i], .turn = turn, .x = x + i, .y = y + j};
                 keep_peak(peaks, &p);
             }
         }
@@ -199,7 +183,7 @@ static void score_turn(void *state, int turn) {
     int32_t tall[MOST_TALL], flat[MOST_FLAT];
     double R[9];
     for (int i = 0; i < PEAKS; i++) {
-        s->peaks[turn][i] = (peak){.score = -1};
+        s->peaks[turn][i] = (pc_peak){.score = -1};
     }
     pc_search_rotation(turn, R);
     turn_columns((const float(*)[2])s->scan.tall, s->scan.tall_count, R, map->width, tall);
@@ -211,68 +195,31 @@ static void score_turn(void *state, int turn) {
     }
 }
 
-static int compare(const void *a, const void *b) {
-    const peak *p = a, *q = b;
-    if (p->score != q->score) {
-        return (p->score < q->score) - (p->score > q->score);
-    }
-    return p->turn != q->turn ? p->turn - q->turn : p->y != q->y ? p->y - q->y : p->x - q->x;
-}
-
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
 /* The median difference in height of the grounds of map and scan, over the flat columns of the scan. */
-static double height_of(const place_search *s, const peak *p, const double R[9]) {
+static double height_of(const place_search *s, const pc_peak *p, const double R[9]) {
     const pc_places *map = s->map;
-    int32_t bins[HEIGHT_BINS] = {0}, offsets[MOST_FLAT], found = 0, below = 0;
+    pc_heights heights = {0};
+    int32_t offsets[MOST_FLAT];
     const double ground = pc_places_ground_at(map, p->x, p->y);
     turn_columns((const float(*)[2])s->scan.flat, s->scan.flat_count, R, map->width, offsets);
     for (int k = 0; k < s->scan.flat_count; k++) {
         const float low = map->low[(ptrdiff_t)p->y * map->width + p->x + offsets[k]];
         if (low < INFINITY) { /* heights of maps may be far from 0, those over the ground are not */
-            const double bin =
-                floor(8.0 * (((double)low - ground) - (double)s->scan.low[k]) / map->cell) + HEIGHT_BINS / 2;
-            bins[bin < 0.0 ? 0 : bin > HEIGHT_BINS - 1.0 ? HEIGHT_BINS - 1 : (int)bin]++;
-            found++;
+            pc_heights_add(&heights, (((double)low - ground) - (double)s->scan.low[k]) / map->cell);
         }
     }
-    int median = 0;
-    while (median < HEIGHT_BINS - 1 && 2 * (below + bins[median]) <= found) {
-        below += bins[median++];
-    }
-    return ground + (found ? (median - HEIGHT_BINS / 2 + 0.5) * map->cell / 8.0 : 0.0);
+    return ground + pc_heights_median(&heights) * map->cell;
 }
 
-static void place_of(const place_search *s, const peak *p, pc_place *place) {
+static void place_of(const place_search *s, const pc_peak *p, pc_place *place) {
     const pc_places *map = s->map;
     double R[9];
     pc_search_rotation(p->turn, R);
-    *place = (pc_place){.score = p->score, .turn = p->turn, .x = p->x, .y = p->y};
     const double t[3] = {map->origin[0] + (p->x + 0.5) * map->cell, map->origin[1] + (p->y + 0.5) * map->cell,
                          height_of(s, p, R)};
-    for (int k = 0; k < 3; k++) {
-        memcpy(place->T + 4 * k, R + 3 * k, 3 * sizeof *R);
-        place->T[4 * k + 3] = t[k];
-    }
-    place->T[15] = 1.0;
-}
-
-/* The best ones that are apart from each other. */
-static int choose(const place_search *s, peak *peaks, pc_place found[PC_PLACES]) {
-    peak kept[PC_PLACES];
-    int count = 0;
-    qsort(peaks, (size_t)TURNS * PEAKS, sizeof *peaks, compare);
-    for (int i = 0; i < TURNS * PEAKS && count < PC_PLACES && peaks[i].score >= 0; i++) {
-        bool near = false;
-        for (int k = 0; k < count; k++) {
-            near = near || is_near(&peaks[i], &kept[k]);
-        }
-        if (!near) {
-            place_of(s, &peaks[i], &found[count]);
-            kept[count++] = peaks[i];
-        }
-    }
-    return count;
+    pc_transform_compose(R, t, place->T);
 }
 
 int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_points *scan, const double offset[3],
@@ -285,7 +232,10 @@ int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_p
         count = 0;
         if (s->scan.tall_count >= FEWEST_TALL) {
             pc_run_parts(context, TURNS, score_turn, s);
-            count = choose(s, &s->peaks[0][0], found);
+            count = pc_peaks_choose(&s->peaks[0][0], TURNS * PEAKS, PC_PLACES);
+            for (int i = 0; i < count; i++) {
+                place_of(s, &s->peaks[0][i], &found[i]);
+            }
         }
     }
     free(s);

@@ -41,7 +41,7 @@ pc_twist pc_twist_of(const double T[16]) {
 }
 
 void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
-    double half[3], R[9], once[3], twice[3];
+    double half[3], R[9], once[3], twice[3], t[3];
     cross(twist->rotation, twist->translation, once);
     cross(twist->rotation, once, twice);
     for (int k = 0; k < 3; k++) {
@@ -49,11 +49,9 @@ void pc_twist_after(const pc_twist *twist, double time, double T[16]) {
     }
     turn_matrix(half, R);
     for (int k = 0; k < 3; k++) {
-        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
-        T[4 * k + 3] = time * (twist->translation[k] + time * (0.5 * once[k] + time * (twice[k] / 6.0)));
+        t[k] = time * (twist->translation[k] + time * (0.5 * once[k] + time * (twice[k] / 6.0)));
     }
-    T[12] = T[13] = T[14] = 0.0;
-    T[15] = 1.0;
+    pc_transform_compose(R, t, T);
 }
 
 /* The motion is not extrapolated farther than so many steps. */
@@ -77,9 +75,8 @@ bool pc_predict(const double before[16], double time_before, const double last[1
 bool pc_moved_beyond(const double from[16], const double to[16], double metres, double radians) {
     double moved[16];
     pc_transform_between(from, to, moved);
-    const double translation[3] = {moved[3], moved[7], moved[11]};
     const pc_twist twist = pc_twist_of(moved);
-    return pc_norm3(translation) > metres || pc_norm3(twist.rotation) > radians;
+    return pc_transform_length(moved) > metres || pc_norm3(twist.rotation) > radians;
 }
 
 /* ---- points -------------------------------------------------------------------------------------------------- */

@@ -78,8 +78,7 @@ static int slot_to_try(const pc_track *t, int tries, int i) {
 static double margin_of(const pc_track *t, const double predicted[16], const pcgpu_registration *r) {
     double step[16];
     pc_transform_between(t->last, predicted, step); /* since the last frame with a pose */
-    const double translation[3] = {step[3], step[7], step[11]};
-    const double metres = pc_norm3(translation), sigmas = NEAR_SIGMAS * pc_translation_sigma(r),
+    const double metres = pc_transform_length(step), sigmas = NEAR_SIGMAS * pc_translation_sigma(r),
                  own = pc_is_uncertain(r) ? sigmas : fmin(t->near, fmax(sigmas, NEAR_HALF * metres));
     return (1.0 + t->lost) * (own + NEAR_STEP * metres);
 }

@@ -74,7 +74,7 @@ static void free_common(common_poses *c) {
 /* The rotation of the best alignment is the eigenvector of the largest eigenvalue of a 4x4 matrix, a quaternion (Horn
  * 1987): the same as Umeyama's. */
 static void align_positions(const common_poses *c, double T[16]) {
-    double center[2][3] = {{0}}, S[9] = {0}, v[16] = {0}, R[9];
+    double center[2][3] = {{0}}, S[9] = {0}, v[16] = {0}, R[9], t[3];
     for (int64_t i = 0; i < c->n; i++) {
         for (int k = 0; k < 3 && c->estimate[i]; k++) {
             center[0][k] += c->estimate[i][4 * k + 3] / (double)c->both;
@@ -102,12 +102,9 @@ static void align_positions(const common_poses *c, double T[16]) {
     const double q[4] = {v[best], v[4 + best], v[8 + best], v[12 + best]};
     pc_quaternion_matrix(q, R);
     for (int k = 0; k < 3; k++) {
-        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
-        T[4 * k + 3] =
-            center[1][k] - ((R[3 * k] * center[0][0] + R[3 * k + 1] * center[0][1]) + R[3 * k + 2] * center[0][2]);
+        t[k] = center[1][k] - ((R[3 * k] * center[0][0] + R[3 * k + 1] * center[0][1]) + R[3 * k + 2] * center[0][2]);
     }
-    T[12] = T[13] = T[14] = 0.0;
-    T[15] = 1.0;
+    pc_transform_compose(R, t, T);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -148,8 +145,7 @@ static void motion_error(const common_poses *c, int64_t i, int64_t j, double *me
     pc_transform_between(c->truth[i], c->truth[j], truth);
     pc_transform_between(c->estimate[i], c->estimate[j], estimate);
     pc_transform_between(truth, estimate, error);
-    const double path[3] = {error[3], error[7], error[11]};
-    *metres = pc_norm3(path);
+    *metres = pc_transform_length(error);
     *radians = pcgpu_rotation_angle(error);
 }
 

@@ -101,9 +101,6 @@ typedef struct pc_start {
 pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
                               const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
                               int *count);
-/* The rotation about z by so many steps of the search: by products alone, since libraries differ in sines. */
-enum { PC_SEARCH_TURNS = 180 };
-void pc_search_rotation(int turn, double R[9]);
 /* The same for objects in any rotation, without a vertical (register_global.c); `turn` is 0. */
 pcgpu_status pc_search_global(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
                               const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);

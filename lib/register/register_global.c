@@ -260,20 +260,18 @@ static bool is_apart(const place *a, const place *b) {
 
 /* p_target = R (p_source - its centre) + the centre of the target + the translation, in coordinates of the files. */
 static void transform_of(const global *g, const place *p, const double offsets[2][3], double T[16]) {
-    double R[9];
+    double R[9], t[3];
     pc_quaternion_matrix(p->q, R);
-    memset(T, 0, 16 * sizeof *T);
     for (int k = 0; k < 3; k++) {
         const double *row = R + 3 * k;
         double from[3];
         for (int m = 0; m < 3; m++) {
             from[m] = g->clouds[0].center[m] + offsets[0][m];
         }
-        memcpy(T + 4 * k, row, 3 * sizeof *row);
-        T[4 * k + 3] = ((g->clouds[1].center[k] + offsets[1][k]) + p->t[k] * g->cell) -
-                       ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]);
+        t[k] = ((g->clouds[1].center[k] + offsets[1][k]) + p->t[k] * g->cell) -
+               ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]);
     }
-    T[15] = 1.0;
+    pc_transform_compose(R, t, T);
 }
 
 static int choose(global *g, const double offsets[2][3], pc_start starts[PC_STARTS]) {

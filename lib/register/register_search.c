@@ -11,7 +11,7 @@
  * The best turn with its translation, and those that follow at other turns, are starts of the registration proper:
  * register_starts.c. Related: Olson 2009 (correlative scan matching). */
 #include "register.h"
-#include "solve.h"
+#include "register_peaks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,16 +23,12 @@ enum {
     SIDE = 2 * (WINDOW + REACH),
     TURNS = PC_SEARCH_TURNS,
     PEAKS = 3,           /* translations that are kept of a turn */
-    APART = 5,           /* turns between two starts, or */
-    APART_CELLS = 4,     /* cells, at least */
     MOST_COLUMNS = 4096, /* of the source: their scores fit 16 bits */
     FEWEST_COLUMNS = 8,  /* of either, for a picture that says anything */
-    HEIGHT_BINS = 256,   /* of the difference in height, an eighth of a cell each */
 };
 
 #define CELL_VOXELS   4.0
-#define COLUMN_HEIGHT 0.5                  /* cells */
-#define HALF_TURN_TAN 0.017455064928217585 /* of half a turn, which is 1 degree */
+#define COLUMN_HEIGHT 0.5 /* cells */
 
 /* The points above one square, metres from the reference. */
 typedef struct column {
@@ -47,19 +43,14 @@ typedef struct picture {
     column *columns;     /* 2 WINDOW squared, by rows of x */
 } picture;
 
-typedef struct start {
-    int32_t score;
-    int turn, dx, dy;
-} start;
-
 typedef struct search {
     picture source, target;
     uint8_t *blurred; /* SIDE squared: 3 at a column, 2 beside, 1 at its corners */
     int32_t *listed;  /* the source's columns that count */
     int listed_count;
-    int most_turn;             /* in both directions */
-    start best[TURNS * PEAKS]; /* of each turn; then the starts in front */
-    int count;                 /* of the starts */
+    int most_turn;               /* in both directions */
+    pc_peak best[TURNS * PEAKS]; /* of each turn; then the starts in front */
+    int count;                   /* of the starts */
 } search;
 
 /* ---- pictures ---------------------------------------------------------------------------------------------------- */
@@ -146,52 +137,37 @@ static void list_columns(search *s) {
 
 /* ---- scores ------------------------------------------------------------------------------------------------------ */
 
-void pc_search_rotation(int turn, double R[9]) {
-    double q[4] = {1, 0, 0, 0}, d[4];
-    const double step[3] = {0, 0, 2.0 * HALF_TURN_TAN};
-    pc_quaternion_turn(step, d);
-    for (int i = 0; i < turn; i++) {
-        pc_quaternion_turned(d, q);
-    }
-    pc_quaternion_matrix(q, R);
-}
-
 static void turned(const double R[9], const column *c, double to[2]) {
     double x = c->x / (double)c->n, y = c->y / (double)c->n;
     to[0] = R[0] * x + R[1] * y;
     to[1] = R[3] * x + R[4] * y;
 }
 
-static int between(int a, int b) {
-    int turns = abs(a - b);
-    return turns < TURNS - turns ? turns : TURNS - turns;
-}
-
-/* The highest of the scores that is no nearer than APART_CELLS to one of the `count` peaks before it; the first of
+/* The highest of the scores that is no nearer than PC_PEAK_CELLS to one of the `count` peaks before it; the first of
  * equal ones. */
-static start find_peak(uint16_t scores[SPAN][SPAN], int turn, const start *peaks, int count) {
-    start best = {.score = -1, .turn = turn};
+static pc_peak find_peak(uint16_t scores[SPAN][SPAN], int turn, const pc_peak *peaks, int count) {
+    pc_peak best = {.score = -1, .turn = turn};
     for (int at = 0; at < SPAN * SPAN; at++) {
         const int dx = at % SPAN - REACH, dy = at / SPAN - REACH;
         bool near = scores[at / SPAN][at % SPAN] <= best.score;
         for (int k = 0; k < count && !near; k++) {
-            near = abs(dx - peaks[k].dx) < APART_CELLS && abs(dy - peaks[k].dy) < APART_CELLS;
+            near = abs(dx - peaks[k].x) < PC_PEAK_CELLS && abs(dy - peaks[k].y) < PC_PEAK_CELLS;
         }
         if (!near) {
-            best = (start){scores[at / SPAN][at % SPAN], turn, dx, dy};
+            best = (pc_peak){scores[at / SPAN][at % SPAN], turn, dx, dy};
         }
     }
     return best;
 }
 
 /* The best translations of a turn; scores of -1 for a turn that is too far. */
-static void score_turn(const search *s, int turn, start peaks[PEAKS]) {
+static void score_turn(const search *s, int turn, pc_peak peaks[PEAKS]) {
     uint16_t scores[SPAN][SPAN] = {{0}};
     double R[9], to[2];
     for (int i = 0; i < PEAKS; i++) {
-        peaks[i] = (start){.score = -1, .turn = turn};
+        peaks[i] = (pc_peak){.score = -1, .turn = turn};
     }
-    if (between(turn, 0) > s->most_turn) {
+    if (pc_turns_between(turn, 0) > s->most_turn) {
         return;
     }
     pc_search_rotation(turn, R);
@@ -213,35 +189,9 @@ static void score_turn(const search *s, int turn, start peaks[PEAKS]) {
     }
 }
 
-static int compare_starts(const void *a, const void *b) {
-    const start *p = a, *q = b;
-    if (p->score != q->score) {
-        return (p->score < q->score) - (p->score > q->score);
-    }
-    return p->turn != q->turn ? p->turn - q->turn : p->dy != q->dy ? p->dy - q->dy : p->dx - q->dx;
-}
-
-/* Keeps the best ones that are apart from each other, in front. */
-static int choose_starts(start *starts) {
-    int kept = 0;
-    qsort(starts, TURNS * PEAKS, sizeof *starts, compare_starts);
-    for (int i = 0; i < TURNS * PEAKS && kept < PC_STARTS && starts[i].score >= 0; i++) {
-        bool near = false;
-        for (int k = 0; k < kept; k++) {
-            near = near ||
-                   (between(starts[i].turn, starts[k].turn) < APART && abs(starts[i].dx - starts[k].dx) < APART_CELLS &&
-                    abs(starts[i].dy - starts[k].dy) < APART_CELLS);
-        }
-        if (!near) {
-            starts[kept++] = starts[i];
-        }
-    }
-    return kept;
-}
-
 /* The median difference in height of the lowest points, over the columns that meet. */
-static double height_of(const search *s, const start *at, const double R[9]) {
-    int32_t bins[HEIGHT_BINS] = {0}, found = 0, below = 0;
+static double height_of(const search *s, const pc_peak *at, const double R[9]) {
+    pc_heights heights = {0};
     double cell = s->source.cell, to[2];
     for (int k = 0; k < 4 * WINDOW * WINDOW; k++) {
         const column *c = &s->source.columns[k];
@@ -249,33 +199,25 @@ static double height_of(const search *s, const start *at, const double R[9]) {
             continue;
         }
         turned(R, c, to);
-        const column *m = column_at(&s->target, to[0] + at->dx * cell, to[1] + at->dy * cell);
+        const column *m = column_at(&s->target, to[0] + at->x * cell, to[1] + at->y * cell);
         if (m && m->n > 0) {
-            double bin = floor(8.0 * ((double)m->low - (double)c->low) / cell) + HEIGHT_BINS / 2;
-            bins[bin < 0.0 ? 0 : bin > HEIGHT_BINS - 1.0 ? HEIGHT_BINS - 1 : (int)bin]++;
-            found++;
+            pc_heights_add(&heights, ((double)m->low - (double)c->low) / cell);
         }
     }
-    int median = 0;
-    while (median < HEIGHT_BINS - 1 && 2 * (below + bins[median]) <= found) {
-        below += bins[median++];
-    }
-    return found ? (median - HEIGHT_BINS / 2 + 0.5) * cell / 8.0 : 0.0;
+    return pc_heights_median(&heights) * cell;
 }
 
 /* p_target = R (p_source - its reference) + the target's reference + the translation */
-static void transform_of(const search *s, const start *at, double T[16]) {
-    double R[9];
+static void transform_of(const search *s, const pc_peak *at, double T[16]) {
+    double R[9], t[3];
     pc_search_rotation(at->turn, R);
-    const double shift[3] = {at->dx * s->source.cell, at->dy * s->source.cell, height_of(s, at, R)};
+    const double shift[3] = {at->x * s->source.cell, at->y * s->source.cell, height_of(s, at, R)};
     const double *from = s->source.reference, *to = s->target.reference;
-    memset(T, 0, 16 * sizeof *T);
     for (int k = 0; k < 3; k++) {
         const double *row = R + 3 * k;
-        memcpy(T + 4 * k, row, 3 * sizeof *row);
-        T[4 * k + 3] = (to[k] + shift[k]) - ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]);
+        t[k] = (to[k] + shift[k]) - ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]);
     }
-    T[15] = 1.0;
+    pc_transform_compose(R, t, T);
 }
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
@@ -303,7 +245,7 @@ static void find_starts(pcgpu_context *context, search *s) {
         return;
     }
     pc_run_parts(context, TURNS, score_one, s);
-    s->count = choose_starts(s->best);
+    s->count = pc_peaks_choose(s->best, TURNS * PEAKS, PC_STARTS);
 }
 
 static void free_search(search *s) {
@@ -358,7 +300,7 @@ done:
 }
 
 double pc_start_degrees(const pc_start *a, const pc_start *b) {
-    return between(a->turn, b->turn) * (360.0 / TURNS);
+    return pc_turns_between(a->turn, b->turn) * (360.0 / TURNS);
 }
 
 pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,

@@ -10,16 +10,14 @@
 
 /* T of the result from the pose: target - offset = R (source - offset) + t. */
 void pc_register_export_pose(pc_register_work *w) {
-    double R[9], *T = w->result->T_target_source;
+    double R[9], t[3];
     pc_quaternion_matrix(w->pose.q, R);
     for (int k = 0; k < 3; k++) {
         const double *s = w->offset_source;
         double turned = (R[3 * k] * s[0] + R[3 * k + 1] * s[1]) + R[3 * k + 2] * s[2];
-        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *T);
-        T[4 * k + 3] = w->pose.t[k] + (w->offset_target[k] - turned);
+        t[k] = w->pose.t[k] + (w->offset_target[k] - turned);
     }
-    T[12] = T[13] = T[14] = 0.0;
-    T[15] = 1.0;
+    pc_transform_compose(R, t, w->result->T_target_source);
 }
 
 void pc_register_import_pose(pc_register_work *w) {

@@ -1,6 +1,7 @@
 /* Small float64 linear algebra; see solve.h. */
 #include "solve.h"
 #include "icp_math.h"
+#include "transform.h"
 
 #include <string.h>
 
@@ -81,12 +82,7 @@ pc_pose pc_matrix_pose(const double T[16]) {
 void pc_pose_matrix(const pc_pose *pose, double T[16]) {
     double R[9];
     pc_quaternion_matrix(pose->q, R);
-    for (int k = 0; k < 3; k++) {
-        memcpy(T + 4 * k, R + 3 * k, 3 * sizeof *R);
-        T[4 * k + 3] = pose->t[k];
-    }
-    T[12] = T[13] = T[14] = 0.0;
-    T[15] = 1.0;
+    pc_transform_compose(R, pose->t, T);
 }
 
 void pc_quaternion_rotate(const double q[4], const double p[3], double to[3]) {
