@@ -114,9 +114,9 @@ pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points) {
 
 /* The first scan can be deskewed only once the motion to the second good scan is known: the world begins with it once
  * more. */
-static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
-    o->begun_now = *motion;
-    o->begins_again = true;
+static pcgpu_status restart_with(pcgpu_odometry *o, const pc_twist *motion) {
+    o->first_motion_now = *motion;
+    o->restart_pending = true;
     PC_TRY(pc_odometry_deskew(o, motion, o->last));
     return o->kind->begin(o, o->last);
 }
@@ -124,9 +124,8 @@ static pcgpu_status begin_with(pcgpu_odometry *o, const pc_twist *motion) {
 static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
     pcgpu_odometry *o = owner;
     const pcgpu_cloud *cloud = data;
-    const pc_twist begun = o->begun;
-    if (o->begins_again) {
-        PC_TRY(begin_with(o, &begun));
+    if (o->restart_pending) {
+        PC_TRY(restart_with(o, &o->first_motion));
     }
     if (!o->backend) {
         PC_TRY(pc_odometry_choose(o, 2.0 * (double)cloud->rows));
@@ -145,9 +144,9 @@ static int64_t count(void *owner, pcgpu_run *run) {
     return o->present->points.n;
 }
 
-static pcgpu_status begin_anew(pcgpu_odometry *o, const double T[16]) {
+static pcgpu_status restart_world(pcgpu_odometry *o, const double T[16]) {
     const pc_twist motion = sweep_motion(o, o->present->time, T);
-    return begin_with(o, &motion);
+    return restart_with(o, &motion);
 }
 
 static void to_caller(const void *owner, const double T[16], double T_world_frame[16]) {
@@ -171,7 +170,7 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
         PC_TRY(pc_odometry_deskew(o, o->last ? &motion : NULL, scan));
         if (o->track.good == 1) {
-            PC_TRY(begin_anew(o, scan->T));
+            PC_TRY(restart_world(o, scan->T));
         }
     }
     if (!o->last) {
@@ -240,7 +239,7 @@ static pcgpu_status align_in_rounds(pcgpu_odometry *o, const double start[16], p
             break;
         }
         if (o->track.good == 1 && f->registration.converged) {
-            PC_TRY(o->map ? register_first_again(o, &found) : begin_anew(o, T));
+            PC_TRY(o->map ? register_first_again(o, &found) : restart_world(o, T));
         }
         memcpy(from, T, sizeof from);
     }
@@ -311,8 +310,8 @@ static bool take_nearer(void *owner) {
 static void end_scan(void *owner, pcgpu_status status) {
     pcgpu_odometry *o = owner;
     if (status == PCGPU_OK) {
-        o->begun = o->begun_now;
-        o->begins_again = false;
+        o->first_motion = o->first_motion_now;
+        o->restart_pending = false;
         o->keyframe_before = o->keyframe;
     } else if (o->keyframe != o->keyframe_before) {
         o->keyframe = o->keyframe_before;

@@ -132,10 +132,10 @@ struct pcgpu_odometry {
     bool near;                  /* the present registration is that of an attempt of this kind */
     double select_seconds;      /* for taking the present scan */
     pc_ndt_held held;
-    double home[3];            /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
-    pc_twist begun, begun_now; /* motion that deskewed the first scan: after the last scan, and now */
-    bool begins_again;         /* the last scan failed after it had changed the deskewing of the first one */
-    bool searching;            /* the present registrations are of a search, which deskews by `searched` */
+    double home[3]; /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
+    pc_twist first_motion, first_motion_now; /* motion that deskewed the first scan: after the last scan, and now */
+    bool restart_pending; /* the last scan failed after it had changed the deskewing of the first one */
+    bool searching;       /* the present registrations are of a search, which deskews by `searched` */
     pc_twist searched;
     pc_twist change; /* of the motion, per sweep: of the last good scan to the one before it */
     double shortest, elapsed,

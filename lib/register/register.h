@@ -88,7 +88,7 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 /* The clouds as their sensors saw them, borrowed until the registration is closed; opening does this with its clouds.
  */
-void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
+void pc_register_attach_views(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* Starts without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by -`degrees` to
  * `degrees`. Errors: MEMORY. */
@@ -153,10 +153,10 @@ static inline double pc_register_stage_end(pc_register_work *w, pc_register_stag
 
 /* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
  * views of a pc_register_work. */
-void pc_register_look(void *work);
+void pc_register_build_views(void *work);
 
 /* Fills what the result says of the last pose of ICP, measured with all weights 1; and when the transform is there, for
- * each method, free space, score, and whether it converged with the reason (register_verdict.c). */
+ * each method, free space, score, and whether it converged with the reason (register_convergence.c). */
 pcgpu_status pc_register_evaluate(pc_register_work *w);
 pcgpu_status pc_register_check_convergence(pc_register_work *w);
 

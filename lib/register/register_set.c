@@ -97,7 +97,7 @@ static void prepare_pair(void *state, int i) {
     double begin = pc_now();
     pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
     if (status == PCGPU_OK) {
-        pc_register_see(&g->w[i], from->cloud, to->cloud);
+        pc_register_attach_views(&g->w[i], from->cloud, to->cloud);
         status = pc_ndt_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
     }
     g->w[i].context = set->context;

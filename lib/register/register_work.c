@@ -55,7 +55,7 @@ static pc_seen seen_by(const pcgpu_cloud *cloud) {
     return seen;
 }
 
-void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
+void pc_register_attach_views(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     w->seen[0] = seen_by(source);
     w->seen[1] = seen_by(target);
     w->seen[0].view = &w->views[0];
@@ -63,7 +63,7 @@ void pc_register_see(pc_register_work *w, const pcgpu_cloud *source, const pcgpu
     memcpy(w->seen_from_target, pc_identity, sizeof pc_identity);
 }
 
-void pc_register_look(void *work) {
+void pc_register_build_views(void *work) {
     pc_register_work *w = work;
     pc_view_make(w->context, w->seen, 2, w->params->voxel);
 }
@@ -78,7 +78,7 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
     result->voxel = params->voxel;
     result->starts = 1;
     memcpy(result->start, params->init, sizeof result->start);
-    pc_register_see(w, source, target);
+    pc_register_attach_views(w, source, target);
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }

@@ -123,7 +123,7 @@ static void test_returns(void **unused) {
     }
     /* of the last two the first costs less for its weight, and is where the level ends */
     const pc_pose best = p.base.history.poses[1];
-    pc_depth_optimizer_go_on(&p, 2);
+    pc_depth_optimizer_continue(&p, 2);
     assert_true(p.base.converged && p.asks_scene);
     assert_memory_equal(&p.base.pose, &best, sizeof best);
     assert_true(p.step.t[0] == (float)best.t[0]);

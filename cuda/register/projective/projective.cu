@@ -155,7 +155,7 @@ __device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
     __syncwarp(); /* the optimizer has been read */
     if (lane == 0) {
         if (optimizer->end == PC_DEPTH_UNDER_WAY) {
-            pc_depth_optimizer_go_on(optimizer, returns ? __ffs((int)returns) - 1 : 0);
+            pc_depth_optimizer_continue(optimizer, returns ? __ffs((int)returns) - 1 : 0);
         }
         if (optimizer->base.level != level || optimizer->end != PC_DEPTH_UNDER_WAY) {
             const unsigned long long now = pc_nanoseconds();

@@ -156,7 +156,7 @@ pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, con
     PC_TRY(pc_ndt_prepare(&c, source, target, &job));
     start = pc_register_stage_end(w, PC_STAGE_SELECT, start);
     if (job.optimizer.levels > 0) {
-        PC_TRY(w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_register_look, w}));
+        PC_TRY(w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_register_build_views, w}));
         pc_ndt_conclude(&c, &job, start);
     }
     return PCGPU_OK;
@@ -203,7 +203,7 @@ pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_p
     job.optimizer.target = held->measure;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
     PC_TRY(w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,
-                                              (pc_host_work){pc_register_look, w}));
+                                              (pc_host_work){pc_register_build_views, w}));
     pc_ndt_conclude(&c, &job, start);
     return PCGPU_OK;
 }

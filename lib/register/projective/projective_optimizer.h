@@ -152,7 +152,7 @@ PC_HD bool pc_depth_optimizer_returns(const pc_depth_optimizer *p, int age) {
 }
 
 /* Sets the next pass while the optimizer runs. age: length of the cycle in which the pose has come back, 0 = none. */
-PC_HD void pc_depth_optimizer_go_on(pc_depth_optimizer *p, int age) {
+PC_HD void pc_depth_optimizer_continue(pc_depth_optimizer *p, int age) {
     if (age > 0) {
         for (int i = 0; i < PC_POSE_HISTORY; i++) { /* means, since the sums fall with the number of matches, too */
             p->base.history.costs[i] /= p->weights[i];
@@ -182,7 +182,7 @@ PC_HD void pc_depth_optimizer_next(pc_depth_optimizer *p, const double *sums) {
         }
     }
     if (p->end == PC_DEPTH_UNDER_WAY) {
-        pc_depth_optimizer_go_on(p, age);
+        pc_depth_optimizer_continue(p, age);
     }
 }
 
