@@ -118,7 +118,7 @@ static pcgpu_status restart_with(pcgpu_odometry *o, const pc_twist *motion) {
     o->first_motion_now = *motion;
     o->restart_pending = true;
     PC_TRY(pc_odometry_deskew(o, motion, o->last));
-    return o->kind->begin(o, o->last);
+    return o->kind->accept(o, o->last, true);
 }
 
 static pcgpu_status take(void *owner, const void *data, double time, pcgpu_run *run) {
@@ -157,7 +157,11 @@ static bool joins(const void *owner, const double T_world_frame[16], double fitn
     const pcgpu_odometry *o = owner;
     double T[16];
     move_origin(o, 1.0, T_world_frame, T);
-    return o->kind->joins(o, T, fitness);
+    if (!o->keyframe) {
+        return !o->map; /* a local map takes every scan, a map none */
+    }
+    return o->params.reference == PCGPU_REFERENCE_PREVIOUS || fitness < o->params.keyframe_fitness ||
+           pc_moved_beyond(o->keyframe->T, T, o->params.keyframe_distance, o->params.keyframe_angle);
 }
 
 static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joins, double T[16]) {
@@ -173,10 +177,8 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
             PC_TRY(restart_world(o, scan->T));
         }
     }
-    if (!o->last) {
-        PC_TRY(o->kind->begin(o, scan));
-    } else if (in_reference) {
-        PC_TRY(o->kind->accept(o, scan));
+    if (!o->last || in_reference) {
+        PC_TRY(o->kind->accept(o, scan, !o->last));
     }
     memcpy(T, scan->T, sizeof scan->T);
     if (o->last) {
@@ -303,7 +305,11 @@ static pcgpu_status align_attempt(void *owner, const pc_attempt *attempt, pcgpu_
 
 static bool take_nearer(void *owner) {
     pcgpu_odometry *o = owner;
-    return o->kind->nearer(o);
+    const bool other = o->keyframe && o->keyframe != o->last;
+    if (other) {
+        pc_odometry_make_keyframe(o, o->last);
+    }
+    return other;
 }
 
 /* Undoes the changes of a scan that failed: the keyframe now, the deskewing of the first scan with the next scan. */

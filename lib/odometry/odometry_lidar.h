@@ -85,14 +85,9 @@ typedef struct pc_reference_kind {
      * result has converged. */
     pcgpu_status (*align)(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                           pcgpu_registration *result, double T[16]);
-    /* After a scan was not aligned: takes a nearer reference; false when there is none. */
-    bool (*nearer)(pcgpu_odometry *o);
-    /* The world begins with `scan`; all earlier state is dropped. */
-    pcgpu_status (*begin)(pcgpu_odometry *o, pc_odometry_scan *scan);
-    /* Whether a scan with this pose, by a registration of this fitness, joins the reference. */
-    bool (*joins)(const pcgpu_odometry *o, const double T[16], double fitness);
-    /* `scan` has a pose and is the reference, or part of it, from now on. */
-    pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan);
+    /* `scan` has a pose and is the reference, or part of it, from now on. first: the world begins with it, and all
+     * earlier state is dropped. */
+    pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan, bool first);
     bool only_ndt; /* registers by cells only */
 } pc_reference_kind;
 
@@ -105,6 +100,8 @@ typedef struct pc_odometry_map pc_odometry_map;
 /* Registers a scan to another one; target NULL: to the local map, or the cells of a map. */
 pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                       pc_odometry_scan *target, pcgpu_registration *result);
+/* Makes a scan with a pose the one that the next ones are registered to. */
+void pc_odometry_make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan);
 /* Lays the frame of a local map; returns half of its edge in widest cells. */
 double pc_odometry_lay_box(pcgpu_odometry *o);
 /* The back end for all scans, from the points of a registration. */
@@ -120,12 +117,13 @@ struct pcgpu_odometry {
     void (*free_map)(pc_odometry_map *map);
     /* pc_register_work.look: the share of the map's points around the result that lie in the free space of the scan */
     pcgpu_status (*look_at_map)(pc_register_work *w, double *share);
-    pc_track_ops ops;                            /* of the track */
-    const pc_backend *backend;                   /* NULL before the first scan */
-    pcgpu_run run;                               /* as that of each scan begins */
-    pc_odometry_scan scans[PC_SCANS];            /* the one that is added, the last good one, the keyframe */
-    pc_odometry_scan *present, *last, *keyframe; /* last NULL: no scan has a pose; keyframe may be the last */
-    pc_odometry_scan *keyframe_before;           /* the keyframe after the last scan */
+    pc_track_ops ops;                 /* of the track */
+    const pc_backend *backend;        /* NULL before the first scan */
+    pcgpu_run run;                    /* as that of each scan begins */
+    pc_odometry_scan scans[PC_SCANS]; /* the one that is added, the last good one, the keyframe */
+    pc_odometry_scan *present, *last,
+        *keyframe; /* last NULL: no scan has a pose; keyframe: may be the last; NULL with a model or map */
+    pc_odometry_scan *keyframe_before; /* the keyframe after the last scan */
     pc_track track;
     pc_kept_scan kept[PC_KEPT]; /* by the track's slots */
     double min_score;           /* of the present registration */

@@ -146,31 +146,15 @@ static pcgpu_status align_to_map(pcgpu_odometry *o, pc_odometry_scan *scan, cons
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
 
-static bool never_nearer(pcgpu_odometry *o) {
-    (void)o;
-    return false;
-}
-
-static bool never_joins(const pcgpu_odometry *o, const double T[16], double fitness) {
-    (void)o;
-    (void)T;
-    (void)fitness;
-    return false;
-}
-
 /* The box follows poses alone, not attempts that failed. */
-static pcgpu_status follow(pcgpu_odometry *o, pc_odometry_scan *scan) {
+static pcgpu_status follow(pcgpu_odometry *o, pc_odometry_scan *scan, bool first) {
+    (void)first;
     choose_middle(o, scan->T, o->map->anchor);
     o->map->placed = true;
     return PCGPU_OK;
 }
 
-static const pc_reference_kind localization = {.align = align_to_map,
-                                               .nearer = never_nearer,
-                                               .begin = follow,
-                                               .joins = never_joins,
-                                               .accept = follow,
-                                               .only_ndt = true};
+static const pc_reference_kind localization = {.align = align_to_map, .accept = follow, .only_ndt = true};
 
 static void keep_nothing(void *owner, int slot) {
     (void)owner;

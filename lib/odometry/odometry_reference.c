@@ -96,59 +96,21 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     return PCGPU_OK;
 }
 
-/* Where every scan joins the reference, and there is no nearer one. */
-static bool always_joins(const pcgpu_odometry *o, const double T[16], double fitness) {
-    (void)o;
-    (void)T;
-    (void)fitness;
-    return true;
-}
-
-static bool never_nearer(pcgpu_odometry *o) {
-    (void)o;
-    return false;
-}
-
-/* ---- the scan before --------------------------------------------------------------------------------------------- */
-
-static pcgpu_status align_to_last(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
-                                  pcgpu_registration *result, double T[16]) {
-    return align_to(o, scan, o->last, predicted, result, T);
-}
-
-static pcgpu_status become_last(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    be_target(o, scan);
-    return PCGPU_OK;
-}
-
-/* ---- a keyframe -------------------------------------------------------------------------------------------------- */
-
+/* The keyframe, which the previous scan is where every scan joins the reference. */
 static pcgpu_status align_to_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, const double predicted[16],
                                       pcgpu_registration *result, double T[16]) {
     return align_to(o, scan, o->keyframe, predicted, result, T);
 }
 
-static void make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
+void pc_odometry_make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
     o->keyframe = scan;
     be_target(o, scan);
 }
 
-static bool nearer_keyframe(pcgpu_odometry *o) {
-    bool other = o->keyframe != o->last;
-    if (other) {
-        make_keyframe(o, o->last);
-    }
-    return other;
-}
-
-static pcgpu_status become_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    make_keyframe(o, scan);
+static pcgpu_status accept_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, bool first) {
+    (void)first;
+    pc_odometry_make_keyframe(o, scan);
     return PCGPU_OK;
-}
-
-static bool is_new_keyframe(const pcgpu_odometry *o, const double T[16], double fitness) {
-    return pc_moved_beyond(o->keyframe->T, T, o->params.keyframe_distance, o->params.keyframe_angle) ||
-           fitness < o->params.keyframe_fitness;
 }
 
 /* ---- a local map ------------------------------------------------------------------------------------------------- */
@@ -228,31 +190,16 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     return PCGPU_OK;
 }
 
-static pcgpu_status begin_with_local_map(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    memset(o->map_anchor, 0, sizeof o->map_anchor);
-    pc_odometry_lay_box(o);
-    return merge_into_local_map(o, scan, true);
-}
-
-static pcgpu_status accept_into_local_map(pcgpu_odometry *o, pc_odometry_scan *scan) {
-    return merge_into_local_map(o, scan, false);
+static pcgpu_status accept_into_local_map(pcgpu_odometry *o, pc_odometry_scan *scan, bool first) {
+    if (first) {
+        memset(o->map_anchor, 0, sizeof o->map_anchor);
+        pc_odometry_lay_box(o);
+    }
+    return merge_into_local_map(o, scan, first);
 }
 
 const pc_reference_kind pc_reference_kinds[] = {
-    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_last,
-                                  .nearer = never_nearer,
-                                  .begin = become_last,
-                                  .joins = always_joins,
-                                  .accept = become_last},
-    [PCGPU_REFERENCE_KEYFRAME] = {.align = align_to_keyframe,
-                                  .nearer = nearer_keyframe,
-                                  .begin = become_keyframe,
-                                  .joins = is_new_keyframe,
-                                  .accept = become_keyframe},
-    [PCGPU_REFERENCE_MODEL] = {.align = align_to_local_map,
-                               .nearer = never_nearer,
-                               .begin = begin_with_local_map,
-                               .joins = always_joins,
-                               .accept = accept_into_local_map,
-                               .only_ndt = true},
+    [PCGPU_REFERENCE_PREVIOUS] = {.align = align_to_keyframe, .accept = accept_keyframe},
+    [PCGPU_REFERENCE_KEYFRAME] = {.align = align_to_keyframe, .accept = accept_keyframe},
+    [PCGPU_REFERENCE_MODEL] = {.align = align_to_local_map, .accept = accept_into_local_map, .only_ndt = true},
 };

@@ -286,7 +286,7 @@ PC_HD bool pc_pose_may_be_near(const pc_pose *a, const pc_pose *b, double radian
     return !(2.0 - 2.0 * fabs(dot) > radians2 + 1e-12);
 }
 
-/* Whether they differ by no more than this at the centre, given as squares. */
+/* True if the translations at `center` differ by at most sqrt(metres2) and the angle is at most sqrt(radians2). */
 PC_HD bool pc_pose_near(const pc_pose *a, const pc_pose *b, const double center[3], double metres2, double radians2) {
     double turn[9], shift[3], square = 0.0;
     if (!pc_pose_may_be_near(a, b, radians2)) {

@@ -55,13 +55,13 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "method %d is not known; give plane, point, ndt or gicp",
                        (int)p->method);
     }
-    bool cells = p->method == PCGPU_REGISTER_NDT;
-    int levels = cells ? PC_NDT_MAX_LEVELS : PCGPU_MAX_LEVELS;
+    const bool ndt = p->method == PCGPU_REGISTER_NDT;
+    int levels = ndt ? PC_NDT_MAX_LEVELS : PCGPU_MAX_LEVELS;
     if (p->voxel != 0.0 && p->voxel != PCGPU_AUTO && !pc_in_range(p->voxel, 1e-6, 1e6)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a voxel of %g m; give 0 (none), 1e-6 to 1e6 or PCGPU_AUTO",
                        p->voxel);
     }
-    if (cells && p->voxel == 0.0) {
+    if (ndt && p->voxel == 0.0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "method ndt without a voxel; give the half of a finest cell's edge, or another method");
     }
@@ -93,17 +93,17 @@ pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_para
 
 /* Seconds on one CPU thread and on a started device, for AUTO. CPU: KITTI pairs take 130 ms (plane) and 270 ms (point)
  * on a 2.5 GHz Xeon. Device: the host's share (selecting, packing, grids) is 60 ns a point there, and some hundred
- * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. Cells, which
- * are one launch, are selecting and copying the points. */
+ * launches and copies of 20 us outweigh the kernels; an H200 took 11 ms for a pair of 122,000 points each. Method ndt,
+ * which is one launch, is selecting and copying the points. */
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *p, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend) {
-    bool cells = p->method == PCGPU_REGISTER_NDT;
-    double cpu = (cells                               ? 2e-8
+    const bool ndt = p->method == PCGPU_REGISTER_NDT;
+    double cpu = (ndt                                 ? 2e-8
                   : p->method == PCGPU_REGISTER_PLANE ? 5.5e-7
                   : p->method == PCGPU_REGISTER_POINT ? 1.1e-6
                                                       : 1e-6) *
                  points;
-    double cuda = cells ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
+    double cuda = ndt ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
     const bool searches = pc_searches_first(p);
     double starts = searches ? SEARCHED_STARTS : 1.0, search = searches ? 0.02 * pairs + 1e-8 * points : 0.0;
     return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);

@@ -1,9 +1,9 @@
 /* Registration from the starts that a search found (register_search.c), and from the one that was given.
  *
  * The starts are tried in their order, the given one last. Once one has converged, only starts are tried that score
- * nearly as high and lie elsewhere. The best result is the answer. By cells on a device, where several cost hardly more
- * than one, all that are worth it are done at once as soon as the first, which mostly is the answer, has failed; those
- * that would not have been tried one after the other are forgotten, so that the answer is the same. */
+ * nearly as high and lie elsewhere. The best result is the answer. Method ndt on a device registers several starts in
+ * hardly more time than one: when the first start fails, the remaining candidates run in one launch. Results that the
+ * sequential order would not have reached are discarded, so the answer is the same. */
 #include "register.h"
 #include "ndt_ops.h"
 
