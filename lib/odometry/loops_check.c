@@ -37,8 +37,8 @@ static pcgpu_status register_maps(pcgpu_loops *l, const pcgpu_register_params *p
         status = pc_register_choose(l->context, params, rows, 1, &run, &backend);
         if (status == PCGPU_OK) {
             pc_register_work w;
-            pc_register_open(&w, l->context, backend, &run, params, &source->map, &target->map, r);
-            pc_register_attach_views(&w, &source->scan, &target->scan);
+            pc_register_open(&w, l->context, backend, &run, params, r);
+            pc_register_attach_clouds(&w, &source->scan, &target->scan);
             status = pc_register_close(&w, pc_register_ndt(&w, &source->map, &target->map));
         }
     } while (pc_goes_to_cpu(l->context, backend, status));

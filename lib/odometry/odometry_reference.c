@@ -48,11 +48,10 @@ static void see(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odometry_scan *tar
 pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                       pc_odometry_scan *target, pcgpu_registration *result) {
     const pcgpu_run run = result->run;
-    pcgpu_cloud source = {0}, to = {0};
     pc_register_work w;
-    memcpy(source.offset, scan->offset, 3 * sizeof *source.offset);
-    memcpy(to.offset, target ? target->offset : o->map_anchor, 3 * sizeof *to.offset);
-    pc_register_open(&w, o->context, o->backend, &run, params, &source, &to, result);
+    pc_register_open(&w, o->context, o->backend, &run, params, result);
+    memcpy(w.offset_source, scan->offset, sizeof w.offset_source);
+    memcpy(w.offset_target, target ? target->offset : o->map_anchor, sizeof w.offset_target);
     see(o, scan, target, &w);
     w.near = o->near;
     w.in_sequence = true;
@@ -73,13 +72,12 @@ done:
  * reported by the registration that needs the cells. */
 static void be_target(pcgpu_odometry *o, pc_odometry_scan *scan) {
     pcgpu_registration unused = {0};
-    const pcgpu_cloud nothing = {0};
     pc_register_work w;
     o->held.held = false;
     if (o->params.registration.method != PCGPU_REGISTER_NDT) {
         return;
     }
-    pc_register_open(&w, o->context, o->backend, &o->run, &o->params.registration, &nothing, &nothing, &unused);
+    pc_register_open(&w, o->context, o->backend, &o->run, &o->params.registration, &unused);
     if (pc_odometry_send(o, scan) != PCGPU_OK || pc_register_ndt_hold(&w, &scan->points, &o->held) != PCGPU_OK) {
         pc_clear_error(o->context);
     }
@@ -160,7 +158,6 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     const double wide = edge_of(o) * (double)(1 << (levels_of(o) - 1));
     pcgpu_register_params params = o->params.registration;
     pcgpu_registration unused = {0};
-    pcgpu_cloud source = {0}, to = {0};
     pc_ndt_merge m = {.forget = forget, .most = o->params.model_points};
     pc_ndt_measure measure = o->held.measure;
     double anchor[3];
@@ -173,10 +170,10 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     }
     m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->map_cells;
     memcpy(params.init, scan->T, sizeof params.init);
-    memcpy(source.offset, scan->offset, 3 * sizeof *source.offset);
-    memcpy(to.offset, anchor, 3 * sizeof *to.offset);
     pc_register_work w;
-    pc_register_open(&w, o->context, o->backend, &o->run, &params, &source, &to, &unused);
+    pc_register_open(&w, o->context, o->backend, &o->run, &params, &unused);
+    memcpy(w.offset_source, scan->offset, sizeof w.offset_source);
+    memcpy(w.offset_target, anchor, sizeof w.offset_target);
     pc_register_import_pose(&w);
     pc_ndt_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
     pc_ndt_describe_target(&c, &w.pose, &m.scan);

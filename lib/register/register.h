@@ -83,12 +83,11 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                      const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                      pcgpu_registration *result);
+                      const pcgpu_register_params *params, pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
-/* The clouds as their sensors saw them, borrowed until the registration is closed; opening does this with its clouds.
+/* Takes the offsets of the clouds, and the clouds as what their sensors saw, borrowed until the registration is closed.
  */
-void pc_register_attach_views(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
+void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* Starts without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by -`degrees` to
  * `degrees`. Errors: MEMORY. */

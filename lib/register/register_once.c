@@ -60,7 +60,8 @@ pcgpu_status pc_register_once(pcgpu_context *context, const pc_backend *backend,
                               const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
                               pcgpu_registration *result) {
     pc_register_work w;
-    pc_register_open(&w, context, backend, run, params, source, target, result);
+    pc_register_open(&w, context, backend, run, params, result);
+    pc_register_attach_clouds(&w, source, target);
     const bool ndt = params->method == PCGPU_REGISTER_NDT;
     return pc_register_close(&w, ndt ? pc_register_ndt(&w, source, target) : run_icp(&w, source, target));
 }

@@ -97,7 +97,7 @@ static void prepare_pair(void *state, int i) {
     double begin = pc_now();
     pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
     if (status == PCGPU_OK) {
-        pc_register_attach_views(&g->w[i], from->cloud, to->cloud);
+        pc_register_attach_clouds(&g->w[i], from->cloud, to->cloud);
         status = pc_ndt_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
     }
     g->w[i].context = set->context;
@@ -143,10 +143,9 @@ static void look_at_pairs(void *state) {
 
 static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     for (int i = 0; i < count; i++) {
-        const pcgpu_pair *pair = &set->pairs[first + i];
         g->source[i] = g->target[i] = (pc_scan){0};
-        pc_register_open(&g->w[i], set->context, set->backend, &set->run, &set->params[first + i], pair->source,
-                         pair->target, &set->results[first + i]);
+        pc_register_open(&g->w[i], set->context, set->backend, &set->run, &set->params[first + i],
+                         &set->results[first + i]);
     }
     pcgpu_status status = prepare(set, first, count, g);
     double begin = pc_now();

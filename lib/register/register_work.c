@@ -55,12 +55,13 @@ static pc_seen seen_by(const pcgpu_cloud *cloud) {
     return seen;
 }
 
-void pc_register_attach_views(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
+void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
     w->seen[0] = seen_by(source);
     w->seen[1] = seen_by(target);
     w->seen[0].view = &w->views[0];
     w->seen[1].view = &w->views[1];
-    memcpy(w->seen_from_target, pc_identity, sizeof pc_identity);
+    memcpy(w->offset_source, source->offset, sizeof w->offset_source);
+    memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }
 
 void pc_register_build_views(void *work) {
@@ -69,8 +70,7 @@ void pc_register_build_views(void *work) {
 }
 
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                      const pcgpu_register_params *params, const pcgpu_cloud *source, const pcgpu_cloud *target,
-                      pcgpu_registration *result) {
+                      const pcgpu_register_params *params, pcgpu_registration *result) {
     *result = (pcgpu_registration){.run = *run};
     *w = (pc_register_work){.context = context, .backend = backend, .params = params, .result = result};
     w->levels = pc_register_levels(params);
@@ -78,9 +78,7 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
     result->voxel = params->voxel;
     result->starts = 1;
     memcpy(result->start, params->init, sizeof result->start);
-    pc_register_attach_views(w, source, target);
-    memcpy(w->offset_source, source->offset, sizeof w->offset_source);
-    memcpy(w->offset_target, target->offset, sizeof w->offset_target);
+    memcpy(w->seen_from_target, pc_identity, sizeof pc_identity);
 }
 
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status) {
