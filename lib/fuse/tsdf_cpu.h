@@ -8,8 +8,8 @@
 
 /* Keys of missing blocks, found by one thread; a key may be in several lists, or twice in one list. */
 typedef struct pc_volume_list {
-    uint64_t *keys;
-    int64_t count, capacity;
+    pc_buffer keys;
+    int64_t count;
     int64_t unreachable; /* pixels */
     bool failed;         /* memory was exhausted */
 } pc_volume_list;

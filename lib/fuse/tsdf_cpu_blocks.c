@@ -26,17 +26,12 @@ pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *v) {
 /* ---- which are missing ------------------------------------------------------------------------------------------ */
 
 static void add_key(pc_volume_list *list, uint64_t key) {
-    if (list->count == list->capacity) {
-        int64_t capacity = list->capacity ? 2 * list->capacity : 1024;
-        uint64_t *more = realloc(list->keys, (size_t)capacity * sizeof *more);
-        if (!more) {
-            list->failed = true;
-            return;
-        }
-        list->keys = more;
-        list->capacity = capacity;
+    uint64_t *keys = pc_buffer_take(&list->keys, ((size_t)list->count + 1) * sizeof *keys, true);
+    if (keys) {
+        keys[list->count++] = key;
+    } else {
+        list->failed = true;
     }
-    list->keys[list->count++] = key;
 }
 
 /* The data of a thread for a row: first the ends of all segments of the row, which vectorize, then the walks. */
@@ -155,7 +150,7 @@ static pcgpu_status join(pcgpu_context *context, pc_cpu_volume *v, const pc_volu
     n = 0;
     for (int i = 0; i < context->threads; i++) {
         if (lists[i].count > 0) {
-            memcpy(keys + n, lists[i].keys, (size_t)lists[i].count * sizeof *keys);
+            memcpy(keys + n, lists[i].keys.memory, (size_t)lists[i].count * sizeof *keys);
         }
         n += lists[i].count;
     }
@@ -283,7 +278,7 @@ pcgpu_status pc_cpu_volume_allocate(pcgpu_context *context, pc_cpu_volume *v, pc
     job->unreachable = 0;
     for (int i = 0; i < context->threads; i++) {
         job->unreachable += lists[i].unreachable;
-        free(lists[i].keys);
+        pc_buffer_free(&lists[i].keys);
     }
     PC_TRY(status);
     if (v->count + job->new_blocks > job->max_blocks) {

@@ -33,8 +33,9 @@ typedef struct pc_place {
 typedef struct pc_place_builder {
     double voxel;
     double first[16]; /* pose of the first frame, whose frame the points are in */
-    float *xyz;
-    int64_t count, capacity;
+    float *xyz;       /* in `memory` */
+    int64_t count;
+    pc_buffer memory;
     uint64_t *table; /* of cells that have a point */
     int64_t slots;
     pc_packed_points scan;

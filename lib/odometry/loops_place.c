@@ -78,19 +78,18 @@ static int64_t slot_of(const pc_place_builder *b, uint64_t key) {
     return at;
 }
 
-/* Twice the slots and points. */
+/* Twice the slots; of these, half may have a point. */
 static bool grow(pc_place_builder *b) {
     const int64_t before = b->slots, slots = before ? 2 * before : LEAST_SLOTS;
     uint64_t *old = b->table, *table = calloc((size_t)slots, sizeof *table);
-    float *xyz = realloc(b->xyz, 3 * (size_t)(slots / 2) * sizeof *xyz);
-    b->xyz = xyz ? xyz : b->xyz;
+    float *xyz = pc_buffer_take(&b->memory, 3 * (size_t)(slots / 2) * sizeof *xyz, true);
     if (!table || !xyz) {
         free(table);
         return false;
     }
+    b->xyz = xyz;
     b->table = table;
     b->slots = slots;
-    b->capacity = slots / 2;
     for (int64_t i = 0; i < before; i++) {
         if (old[i]) {
             b->table[slot_of(b, old[i])] = old[i];
@@ -116,7 +115,7 @@ bool pc_place_add(pc_place_builder *b, const pcgpu_cloud *cloud, const double T[
             const double at = floor(moved[k] / cell) + 524288.0;
             key = key << 21 | (uint64_t)(at > 0.0 && at < 1048576.0 ? at : 0.0);
         }
-        if (b->count == b->capacity && !grow(b)) {
+        if (2 * b->count == b->slots && !grow(b)) {
             return false;
         }
         const int64_t slot = slot_of(b, key);
@@ -213,7 +212,7 @@ void pc_place_free(pc_place *place) {
 }
 
 void pc_place_builder_free(pc_place_builder *b) {
-    free(b->xyz);
+    pc_buffer_free(&b->memory);
     free(b->table);
     free(b->scan.xyz);
     *b = (pc_place_builder){0};

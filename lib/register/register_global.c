@@ -331,16 +331,20 @@ pcgpu_status pc_search_global(pcgpu_context *context, const pcgpu_register_param
         g->values = malloc(cells * sizeof *g->values);
         g->source = malloc(MOST_POINTS * sizeof *g->source);
     }
-    pcgpu_status status = g && seen && g->values && g->source
-                              ? PCGPU_OK
-                              : pc_fail_memory(context, sizeof *g + 3 * cells, "the search for a start");
-    for (int i = 0; i < 2 && status == PCGPU_OK; i++) {
-        status = pc_points_select(context, i ? target : source, params->drop_origin, &points[i], &ignored);
+    pcgpu_status status;
+    if (!g || !seen || !g->values || !g->source) {
+        status = pc_fail_memory(context, sizeof *g + 3 * cells, "the search for a start");
+        goto done;
+    }
+    for (int i = 0; i < 2; i++) {
+        PC_TRY_OR(done, status,
+                  pc_points_select(context, i ? target : source, params->drop_origin, &points[i], &ignored));
         g->clouds[i].points = &points[i];
     }
-    if (status == PCGPU_OK && points[0].n >= FEWEST_POINTS && points[1].n >= FEWEST_POINTS) {
+    if (points[0].n >= FEWEST_POINTS && points[1].n >= FEWEST_POINTS) {
         *count = find(context, g, seen, offsets, starts);
     }
+done:
     pc_points_free(&points[0]);
     pc_points_free(&points[1]);
     if (g) {
