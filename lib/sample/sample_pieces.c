@@ -103,16 +103,14 @@ static pcgpu_status take_points(pcgpu_context *context, pcgpu_pieces *pieces, bo
     const uint64_t n = (uint64_t)points->n, most = files ? 0 : UINT64_MAX;
     pcgpu_cloud piece;
     pcgpu_run counted = {0};
-    void *coordinates = NULL, *records = NULL;
-    PC_TRY(pc_allocate(context, 3 * n * sizeof(float), most, &coordinates));
-    points->memory = points->x = coordinates;
+    const bool some = points->n < rows;
+    void *memory = NULL;
+    pcgpu_status status;
+    PC_TRY(pc_allocate(context, (some ? 4 : 3) * n * sizeof(float), most, &memory));
+    points->memory = points->x = memory;
     points->y = points->x + n;
     points->z = points->y + n;
-    if (points->n < rows) {
-        PC_TRY(pc_allocate(context, n * sizeof(int32_t), most, &records));
-        points->rows = records;
-    }
-    pcgpu_status status;
+    points->rows = some ? (int32_t *)(points->z + n) : NULL;
     int64_t record = 0, next = 0;
     while ((status = pcgpu_pieces_next(pieces, &piece)) == PCGPU_OK && piece.rows > 0) {
         for (int64_t i = 0; i < piece.rows; i++) {

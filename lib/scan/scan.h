@@ -21,7 +21,7 @@ typedef struct pc_points {
     float *x, *y, *z;
     int32_t *rows;   /* the record of each point; NULL when every record is usable, or where no caller needs them */
     float box[3][2]; /* least and largest x, y and z */
-    float *memory;   /* of x, y and z where pc_points_select allocated it */
+    float *memory;   /* of all, where pc_points_select allocated it */
     int scan;        /* of a sequence: which of its scans */
 } pc_points;
 

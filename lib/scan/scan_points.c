@@ -163,7 +163,7 @@ void pc_points_list_rows(const pcgpu_cloud *cloud, bool drop_origin, int32_t *ro
 
 pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, pc_points *points,
                               pcgpu_run *run) {
-    const size_t rows = (size_t)cloud->rows, bytes = (rows ? rows : 1) * 3 * sizeof(float);
+    const size_t rows = (size_t)cloud->rows, bytes = (4 * rows + 1) * sizeof(float);
     *points = (pc_points){0};
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
@@ -176,11 +176,7 @@ pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, 
     pc_points_select_into(context, cloud, drop_origin, memory, points, run);
     points->memory = memory;
     if (points->n < cloud->rows) {
-        points->rows = malloc(((size_t)points->n + 1) * sizeof *points->rows);
-        if (!points->rows) {
-            pc_points_free(points);
-            return pc_fail_memory(context, rows * sizeof *points->rows, "the points");
-        }
+        points->rows = (int32_t *)(memory + 3 * rows);
         pc_points_list_rows(cloud, drop_origin, points->rows);
     }
     return PCGPU_OK;
@@ -188,7 +184,6 @@ pcgpu_status pc_points_select(pcgpu_context *context, const pcgpu_cloud *cloud, 
 
 void pc_points_free(pc_points *points) {
     pc_release(points->memory);
-    pc_release(points->rows);
     *points = (pc_points){0};
 }
 
