@@ -105,7 +105,7 @@ static int program_options(int count, char **words) {
 }
 
 /* Defaults, then the configuration files, then the command line. The command line is also applied before the files,
- * since the reader of OpenPCDet configurations depends on it: --split, and options that replace missing values. */
+ * since the reader of OpenPCDet configurations depends on it: --set split, and options that replace missing values. */
 static bool settle_options(const command_info *command, const command_line *line, option_values *o, reason *why) {
     options_init(o, command);
     if (!command_line_apply(line, o, why)) {

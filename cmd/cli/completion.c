@@ -77,10 +77,10 @@ static bool is_config(const option_row *o) {
 }
 
 static bool has_values(const option_row *o) {
-    return o->choices || o->type == &type_reader || o->type == &type_writer;
+    return o->choices || o->type == &type_reader || o->type == &type_writer || o->type == &type_set;
 }
 
-static void print_values(const option_row *o, FILE *out) {
+static void print_values(const command_info *command, const option_row *o, FILE *out) {
     const pcgpu_format_info *info;
     const bool reader = o->type == &type_reader, writer = o->type == &type_writer;
     const char *separator = "";
@@ -90,13 +90,19 @@ static void print_values(const option_row *o, FILE *out) {
             separator = " ";
         }
     }
-    for (int i = 0; !reader && !writer && o->choices[i]; i++) {
+    for (int i = 0; o->type == &type_set && option_at(i); i++) {
+        if (option_is_key(option_at(i), command)) {
+            fprintf(out, "%s%s", separator, option_at(i)->name);
+            separator = " ";
+        }
+    }
+    for (int i = 0; o->choices && o->choices[i]; i++) {
         fprintf(out, "%s%s", i ? " " : "", o->choices[i]);
     }
 }
 
 static bool has_option(const command_info *command, const option_row *o) {
-    return (o->commands & command->bit) != 0;
+    return (o->commands & command->bit) && !option_is_key(o, command);
 }
 
 static bool needs_value(const option_row *o) {
@@ -112,7 +118,7 @@ static void print_commands(FILE *out) {
 
 /* ---- bash -------------------------------------------------------------------------------------------------------- */
 
-static void print_bash_option(const option_row *o, FILE *out) {
+static void print_bash_option(const command_info *command, const option_row *o, FILE *out) {
     char list[LIST];
     const char *files = files_of(o, list);
     fprintf(out, "        --%s", o->name);
@@ -122,7 +128,7 @@ static void print_bash_option(const option_row *o, FILE *out) {
     fputs(") ", out);
     if (has_values(o)) {
         fputs("words='", out);
-        print_values(o, out);
+        print_values(command, o, out);
         fputs("' ;;\n", out);
     } else if (is_config(o)) {
         fprintf(out, "words=$(pcgpu completion configs 2> /dev/null); _pcgpu_words; _pcgpu_files %s; return ;;\n",
@@ -137,7 +143,7 @@ static void print_bash_command(const command_info *command, FILE *out) {
     fprintf(out, "    %s)\n        case $previous in\n", command->name);
     for (int i = 0; option_at(i); i++) {
         if (has_option(command, option_at(i)) && needs_value(option_at(i))) {
-            print_bash_option(option_at(i), out);
+            print_bash_option(command, option_at(i), out);
         }
     }
     fputs("        *) if [[ $current == -* ]]; then words='", out);
@@ -228,7 +234,7 @@ static void print_zsh_files(const char *extensions, FILE *out) {
     fputs(extensions[0] ? ")\"" : "", out);
 }
 
-static void print_zsh_option(const option_row *o, FILE *out) {
+static void print_zsh_option(const command_info *command, const option_row *o, FILE *out) {
     char list[LIST];
     const char *files = files_of(o, list);
     fputs("            ", out);
@@ -245,7 +251,7 @@ static void print_zsh_option(const option_row *o, FILE *out) {
         fprintf(out, "%s%s:", o->flags & OPTION_MAYBE_VALUE ? "::" : ":", o->argument);
         if (has_values(o)) {
             fputc('(', out);
-            print_values(o, out);
+            print_values(command, o, out);
             fputc(')', out);
         } else if (is_config(o)) {
             fputs("_pcgpu_configs", out);
@@ -261,7 +267,7 @@ static void print_zsh_command(const command_info *command, FILE *out) {
     fprintf(out, "    %s)\n        _arguments -s \\\n", command->name);
     for (int k = 0; option_at(k); k++) {
         if (has_option(command, option_at(k))) {
-            print_zsh_option(option_at(k), out);
+            print_zsh_option(command, option_at(k), out);
         }
     }
     fputs("            '*:input:", out);
@@ -324,7 +330,7 @@ static void print_fish_option(const command_info *command, const option_row *o, 
         fputs(" -x", out);
         if (has_values(o)) {
             fputs(" -a '", out);
-            print_values(o, out);
+            print_values(command, o, out);
             fputc('\'', out);
         } else if (is_config(o)) {
             fprintf(out, " -a '(pcgpu completion configs 2> /dev/null; __pcgpu_files %s)'", files);

@@ -23,12 +23,23 @@ static void default_text(const option_row *o, const command_info *command, char 
     text_free(&shown);
 }
 
+enum { HELP = 1024 }; /* bytes of a help text */
+
 /* The help sentence with its default, which depends on the command. */
 static void full_help(const option_row *o, const command_info *command, char *text, size_t size) {
     char value[128];
     default_text(o, command, value, sizeof value);
     if (strcmp(o->name, "drop-origin") == 0 && (command->traits & COMMAND_DROPS_ORIGIN)) {
         snprintf(text, size, "%s This is the default.", o->help);
+    } else if (o->type == &type_set) {
+        int n = snprintf(text, size, "%s Keys:", o->help);
+        const option_row *key;
+        for (int i = 0; (key = option_at(i)); i++) {
+            if (option_is_key(key, command)) {
+                n += snprintf(text + n, size - (size_t)n, " %s,", key->name);
+            }
+        }
+        snprintf(text + n - 1, size - (size_t)n + 1, "; see Keys of --set in pcgpu-%s(1).", command->name);
     } else if (value[0]) {
         snprintf(text, size, "%s Default: %s.", o->help, value);
     } else {
@@ -63,7 +74,7 @@ static void print_wrapped(FILE *out, const char *text, int column) {
 }
 
 static void print_option(const option_row *o, const command_info *command, FILE *out) {
-    char head[64], text[512];
+    char head[64], text[HELP];
     const char *separator = o->flags & OPTION_MAYBE_VALUE ? "[=" : " ";
     const char letter[] = {'-', o->letter, ',', '\0'};
     snprintf(head, sizeof head, "  %3s --%s%s%s%s", o->letter ? letter : "", o->name, o->argument ? separator : "",
@@ -73,13 +84,16 @@ static void print_option(const option_row *o, const command_info *command, FILE 
     print_wrapped(out, text, (int)strlen(head));
 }
 
-/* Groups of options: of the command or related ones, about many inputs, of commands of all kinds. */
-typedef enum option_group { GROUP_OWN, GROUP_MANY, GROUP_COMMON } option_group;
+/* Groups of options: of the command or related ones, about many inputs, of commands of all kinds; the keys of --set. */
+typedef enum option_group { GROUP_OWN, GROUP_MANY, GROUP_COMMON, GROUP_KEYS } option_group;
 
-static option_group group_of(const option_row *o) {
+static option_group group_of(const option_row *o, const command_info *command) {
     const bool many = (o->commands & (o->commands - 1)) && o->commands != FOR_SWEEPS;
     const bool common = many && (o->commands & (FOR_SAMPLE | FOR_INFO));
-    return o->flags & OPTION_MANY ? GROUP_MANY : common ? GROUP_COMMON : GROUP_OWN;
+    return option_is_key(o, command) ? GROUP_KEYS
+           : o->flags & OPTION_MANY  ? GROUP_MANY
+           : common                  ? GROUP_COMMON
+                                     : GROUP_OWN;
 }
 
 /* Prints the options of a group after `title`. Without such options it prints nothing and returns false. */
@@ -87,7 +101,7 @@ static bool print_options(const command_info *command, option_group group, const
                           void (*print)(const option_row *o, const command_info *command, FILE *out), FILE *out) {
     bool any = false;
     for (int i = 0; option_at(i); i++) {
-        if ((option_at(i)->commands & command->bit) && group_of(option_at(i)) == group) {
+        if ((option_at(i)->commands & command->bit) && group_of(option_at(i), command) == group) {
             fputs(any ? "" : title, out);
             any = true;
             print(option_at(i), command, out);
@@ -179,16 +193,17 @@ static void print_roff_lines(FILE *out, const char *text) {
 }
 
 static void print_man_option(const option_row *o, const command_info *command, FILE *out) {
-    char text[512];
+    char text[HELP];
+    const bool is_key = option_is_key(o, command);
     fputs(".TP\n", out);
     if (o->letter) {
         fprintf(out, "\\fB\\-%c\\fR, ", o->letter);
     }
-    fputs("\\fB\\-\\-", out);
+    fputs(is_key ? "\\fB" : "\\fB\\-\\-", out);
     print_roff(out, o->name, (int)strlen(o->name));
     fputs("\\fR", out);
     if (o->argument) {
-        fputs(o->flags & OPTION_MAYBE_VALUE ? "[=" : " ", out);
+        fputs(o->flags & OPTION_MAYBE_VALUE ? "[=" : is_key ? "=" : " ", out);
         fprintf(out, "\\fI%s\\fR%s", o->argument, o->flags & OPTION_MAYBE_VALUE ? "]" : "");
     }
     fputc('\n', out);
@@ -200,6 +215,7 @@ void help_man_options(const command_info *command, FILE *out) {
     bool any = print_options(command, GROUP_OWN, "", print_man_option, out);
     any = print_options(command, GROUP_MANY, any ? ".SS Many inputs\n" : "", print_man_option, out) || any;
     print_options(command, GROUP_COMMON, any ? ".SS Common options\n" : "", print_man_option, out);
+    print_options(command, GROUP_KEYS, ".SS Keys of \\-\\-set\n", print_man_option, out);
 }
 
 bool options_print_yaml(const option_values *options, const command_info *command, FILE *out) {

@@ -87,55 +87,59 @@ static const option_row table[] = {
     {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(layout), 0, 0, layouts,
      "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet "
      "or mmdetection3d take, which a configuration of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
-    {"voxelization", 0, FOR_VOXELIZE, 0, &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
+    {"voxelization", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
      "themselves. For --layout openpcdet and mmdet3d."},
-    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(coords), 0, 0, NULL,
+    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(coords), 0, 0, NULL,
      "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
-    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(counts), 0, 0, NULL,
+    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(counts), 0, 0, NULL,
      "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
-    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT, &type_path, "FILE", AT(point_voxel), 0, 0, NULL,
-     "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
+    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(point_voxel), 0, 0,
+     NULL, "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
     {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(compression), 0, 9, NULL,
      "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
-    {"memory", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_ZERO_IS_NONE, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
+    {"memory", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_ZERO_IS_NONE | SET_IN(FOR_SWEEPS), &type_bytes, "SIZE", AT(memory),
+     1 << 20, 1e15, NULL,
      "Memory for the inputs at a time, such as 3G (K, M, G, T: powers of 1024): a .bin, .npy or .las that needs more "
      "is read in pieces, with the same result. See Large files in pcgpu(1). Default: what is available."},
-    {"strict", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(strict), 0, 0, NULL,
+    {"strict", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_flag, NULL, AT(strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
      "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
      "Needs a --range; not for an output that is a cloud."},
-    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY, &type_choice, "NAME", AT(split), 0, 0, splits,
+    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY | SET_IN(FOR_VOXELIZE), &type_choice, "NAME", AT(split), 0, 0, splits,
      "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
-    {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sweeps), 1, 1000, NULL,
+    {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE | SET_IN(FOR_SAMPLE), &type_int64, "N", AT(sweeps), 1, 1000, NULL,
      "Join each scan with the N - 1 scans before it, moved into its frame, and a column of the seconds that each is "
      "older; see Sweeps of pcgpu-voxelize(1)."},
-    {"nuscenes", 0, FOR_SWEEPS, OPTION_INPUT, &type_path, "ROOT", AT(nuscenes), 0, 0, NULL,
+    {"nuscenes", 0, FOR_SWEEPS, OPTION_INPUT | SET_IN(FOR_SAMPLE), &type_path, "ROOT", AT(nuscenes), 0, 0, NULL,
      "The folder of nuScenes with samples, sweeps and the tables v1.0-..., or that of the tables: times and poses "
      "for --sweeps."},
-    {"scans", 0, FOR_SWEEPS, OPTION_INPUT, &type_path, "LIST", AT(scans), 0, 0, NULL,
+    {"scans", 0, FOR_SWEEPS, OPTION_INPUT | SET_IN(FOR_SWEEPS), &type_path, "LIST", AT(scans), 0, 0, NULL,
      "The scans of a drive for --sweeps, one per line in the order of time: FILE TIME, in seconds."},
-    {"poses", 0, FOR_SWEEPS, OPTION_INPUT, &type_path, "FILE", AT(poses), 0, 0, NULL,
-     "The poses of the sensor for --scans, one per line, as pcgpu odometry writes them: KITTI (12 numbers), a 4x4 "
+    {"poses", 0, FOR_SWEEPS, OPTION_INPUT | SET_IN(FOR_SWEEPS), &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "The poses of the sensor for the scans, one per line, as pcgpu odometry writes them: KITTI (12 numbers), a 4x4 "
      "matrix (16) or TUM (7, or 8 with a time); nan leaves a scan out."},
 
     /* register */
     {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
      "ndt: normal distributions transform, distribution to distribution; plane: point-to-plane ICP; point: "
      "point-to-point ICP; gicp: plane-to-plane ICP."},
-    {"association", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(association), 0, 0, associations,
+    {"association", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_choice, "NAME", AT(association), 0, 0,
+     associations,
      "projective: a pixel of one depth image with the pixel of the other image that it projects to; "
      "nearest: clouds, or the points of depth images, by --method; auto: projective for two depth images "
      "unless --method is given, else nearest."},
-    {"level-iterations", 0, FOR_REGISTRATION, 0, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000, NULL,
-     "Maximum iterations of each level from coarse to fine, for projective association in place of --max-iterations."},
-    {"bilateral", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(bilateral), 0, FAR, NULL,
+    {"level-iterations", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_level_counts, "N,N,N",
+     AT(level_iterations), 0, 100000, NULL,
+     "Maximum iterations of each level from coarse to fine, for projective association in place of max-iterations."},
+    {"bilateral", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_real, "S", AT(bilateral), 0, FAR, NULL,
      "Smooth depth images with a bilateral filter with a standard deviation of S metres in depth; 0 = none. "
      "For projective association."},
-    {"target-camera", 0, FOR_REGISTER, OPTION_INPUT, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
+    {"target-camera", 0, FOR_REGISTER, OPTION_INPUT | SET_IN(FOR_REGISTER), &type_camera, "FX,FY,CX,CY",
+     AT(target_camera), 0, 0, NULL,
      "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
     {"init", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). "
@@ -154,36 +158,39 @@ static const option_row table[] = {
     {"voxel-size", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest voxels of method ndt are twice as "
      "wide. auto: from the spacing of the target's points, for odometry of the first scan's. Default: auto."},
-    {"levels", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.levels), 0, 8, NULL,
+    {"levels", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_int, "N", AT(registration.levels), 0, 8, NULL,
      "Levels from coarse to fine; each halves the voxel size and the correspondence distance of the level before. 0: "
      "4 to 6 for method ndt, by the extent of the cloud when --voxel-size is auto, else 4; other methods 3."},
-    {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "D",
+    {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | SET_IN(FOR_REGISTRATION), &type_real, "D",
      AT(registration.max_distance), 0, FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
-    {"max-iterations", 0, FOR_REGISTRATION, 0, &type_int, "N", AT(registration.max_iterations), 1, 100000, NULL,
-     "Maximum iterations per level."},
-    {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO, &type_real, "T",
-     AT(registration.translation_epsilon), 0, FAR, NULL,
-     "A level has converged when an update has a translation below T metres and a rotation below --rotation-epsilon. "
+    {"max-iterations", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_int, "N", AT(registration.max_iterations),
+     1, 100000, NULL, "Maximum iterations per level."},
+    {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | SET_IN(FOR_REGISTRATION), &type_real,
+     "T", AT(registration.translation_epsilon), 0, FAR, NULL,
+     "A level has converged when an update has a translation below T metres and a rotation below rotation-epsilon. "
      "auto: the voxel size divided by 2500. Default: auto."},
-    {"rotation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN, &type_real, "A", AT(registration.rotation_epsilon), 0,
-     3.2, NULL, "The limit for the rotation of an update, in radians."},
-    {"min-score", 0, FOR_REGISTRATION, 0, &type_real, "S", AT(registration.min_score), 0, 1, NULL,
+    {"rotation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | SET_IN(FOR_REGISTRATION), &type_real, "A",
+     AT(registration.rotation_epsilon), 0, 3.2, NULL, "The limit for the rotation of an update, in radians."},
+    {"min-score", 0, FOR_REGISTRATION, SET_IN(FOR_ODOMETRY), &type_real, "S", AT(registration.min_score), 0, 1, NULL,
      "A result with a lower score has not converged. The score measures the consistency of the surfaces and, where "
      "both scans were seen from their origins, falls with the points of one in the free space of the other; see "
      "CONVERGENCE CHECK of pcgpu-methods(7)."},
-    {"min-range", 0, FOR_REGISTRATION, 0, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
+    {"min-range", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_real, "M", AT(registration.min_range), 0, FAR,
+     NULL,
      "Drop points nearer than M metres to the sensor, the origin of their file, such as returns from the vehicle; 0 "
      "= none. See SCANS of pcgpu-methods(7)."},
-    {"beam-correction", 0, FOR_REGISTRATION, 0, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10, NULL,
+    {"beam-correction", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTER), &type_real, "DEGREES",
+     AT(registration.beam_correction), -10, 10, NULL,
      "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI, whose sequences have it "
      "by default. See SCANS of pcgpu-methods(7)."},
-    {"keep-carrier", 0, FOR_REGISTRATION, 0, &type_flag, NULL, AT(registration.keep_carrier), 0, 0, NULL,
-     "Keep the returns of the vehicle that carries the sensor. See SCANS of pcgpu-methods(7)."},
+    {"keep-carrier", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_flag, NULL, AT(registration.keep_carrier), 0,
+     0, NULL, "Keep the returns of the vehicle that carries the sensor. See SCANS of pcgpu-methods(7)."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
-    {"transform-format", 0, FOR_REGISTER, 0, &type_choice, "NAME", AT(transform_format), 0, 0, transform_formats,
+    {"transform-format", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_choice, "NAME", AT(transform_format), 0, 0,
+     transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion x y z w in one line. With --pairs each transform is one line."},
     {"trajectory", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0,
@@ -194,12 +201,14 @@ static const option_row table[] = {
      "matrix: 16 numbers per line; kitti: 12; tum: time, translation and quaternion x y z w."},
     {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.reference), 0, 0, references,
      "The reference of the registration: the previous scan, a keyframe, or a local map of all earlier scans."},
-    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN, &type_real, "M", AT(odometry.model_range), 0, FAR, NULL,
+    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | SET_IN(FOR_ODOMETRY), &type_real, "M", AT(odometry.model_range),
+     0, FAR, NULL,
      "Minimum extent of the local map from the sensor on each axis, in metres; farther voxels are dropped."},
     {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
      "How scans are corrected for the motion of the sensor: none; time: with a column of times; "
      "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on."},
-    {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE, &type_int, "N", AT(odometry.time_column), 3, 63, NULL,
+    {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_int, "N",
+     AT(odometry.time_column), 3, 63, NULL,
      "The column of times, counted from 0, for --deskew time. Default: one named so, such as gps_time, else 4."},
     {"timestamps", 0, FOR_TRAJECTORY | FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
      "The seconds of each input or pose, one per line, or of scans 000000, 000001 and so on one per number; else "
@@ -210,7 +219,8 @@ static const option_row table[] = {
      "Find places that the sensor sees again, and correct all poses by them at the end."},
     {"ground-truth", 0, FOR_TRAJECTORY, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, in any format of TRAJECTORIES in pcgpu-evaluate(1): print the errors of the poses."},
-    {"calibration", 0, FOR_TRAJECTORY | FOR_VIEW, OPTION_INPUT, &type_path, "FILE", AT(calibration), 0, 0, NULL,
+    {"calibration", 0, FOR_TRAJECTORY | FOR_VIEW, OPTION_INPUT | SET_IN(FOR_ODOMETRY), &type_path, "FILE",
+     AT(calibration), 0, 0, NULL,
      "T_truth_sensor when --ground-truth belongs to another sensor, such as a camera: a KITTI calib.txt, or a "
      "transform as for --init."},
     {"time-offset", 0, FOR_EVALUATE, 0, &type_real, "S", AT(time_offset), -METRES, METRES, NULL,
@@ -233,15 +243,16 @@ static const option_row table[] = {
     {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", AT(map_voxel), 1e-4, 1000, NULL,
      "Voxel size of the map of scans, or of the model of depth images, in metres. auto: 0.1, and 0.01 for depth "
      "images. Default: auto."},
-    {"keep-moving", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(keep_moving), 0, 0, NULL,
+    {"keep-moving", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_flag, NULL, AT(keep_moving), 0, 0, NULL,
      "Keep the points of objects that moved, which are left out of the map since scans have seen through them."},
-    {"memory", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
+    {"memory", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_bytes, "SIZE", AT(memory), 1 << 20,
+     1e15, NULL,
      "Memory for the voxels of the map, such as 2G (K, M, G, T: powers of 1024); those farthest from the sensor go "
      "to a temporary file. The map does not depend on it. Default: 1G."},
-    {"temporary-folder", 0, FOR_ODOMETRY, 0, &type_path, "DIR", AT(temporary_folder), 0, 0, NULL,
+    {"temporary-folder", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_path, "DIR", AT(temporary_folder), 0, 0, NULL,
      "The folder for the temporary file of the map. Default: that of --output, or of a pipe that of TMPDIR or /tmp."},
-    {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE, &type_real, "T", AT(volume.truncation), 0, 64000, NULL,
-     "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
+    {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE | SET_IN(FOR_MODEL), &type_real, "T", AT(volume.truncation), 0,
+     64000, NULL, "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
     {"color", 0, FOR_MODEL, OPTION_INPUT, &type_path, "FOLDER|LIST", AT(color), 0, 0, NULL,
      "Colour the model by the images, .png, that are registered to the depth images: in FOLDER, with the names of "
      "the depth images or color or rgb for depth in them; or by LIST, one name per line in their order, or the "
@@ -310,7 +321,7 @@ static const option_row table[] = {
     {"recursive", 'r', FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(recursive), 0, 0, NULL,
      "Take the files of the sub-folders of folders, too, but not those of links and of output folders; an output in "
      "a folder keeps the sub-folder."},
-    {"follow", 0, FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(follow), 0, 0, NULL,
+    {"follow", 0, FOR_FOLDERS, OPTION_MANY | SET_IN(FOR_FOLDERS), &type_flag, NULL, AT(follow), 0, 0, NULL,
      "Take sub-folders that are links, too, each folder once. For --recursive."},
     {"files-from", 0, FOR_FOLDERS, OPTION_INPUT | OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0,
      0, NULL,
@@ -351,6 +362,8 @@ static const option_row table[] = {
      "Read options from a YAML file, or from an installed configuration by its name, such as pillar: long option "
      "names with _ for -, flat or under the command's name; voxelize also reads configurations of OpenPCDet. The "
      "command line wins."},
+    {"set", 0, FOR_READERS, OPTION_ALIAS, &type_set, "KEY=VALUE", 0, 0, 0, NULL,
+     "Set a parameter of experts, which may be a key of --config, too. May be repeated."},
     {"json", 0, FOR_ALL, 0, &type_path, "FILE", AT(json), 0, 0, NULL,
      "Write one JSON object per input, one per line; - is standard output when no data goes there. Shards may have "
      "one FILE; a signal leaves the lines so far in FILE.partial for --skip-existing."},

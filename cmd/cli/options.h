@@ -206,7 +206,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera, type_level_counts, type_pixels, type_bytes;
+    type_camera, type_level_counts, type_pixels, type_bytes, type_set;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */
@@ -225,6 +225,8 @@ enum {
     OPTION_AUTO = 1024,      /* a real number, or "auto", which is the default and PCGPU_AUTO */
     OPTION_INPUT = 16384     /* a file, list or folder that the run reads: no output replaces it */
 };
+/* In the flags of a row: the commands whose line has it as a key of --set, and not as an option of its own. */
+#define SET_IN(commands) ((unsigned)(commands) << 16)
 
 typedef struct option_row {
     const char *name; /* long, without the dashes */
@@ -246,6 +248,12 @@ const command_info *command_of_option(const option_row *option);
 /* The option of one of `commands` with this long name, or NULL. */
 const option_row *option_by_name(const char *name, unsigned commands);
 const option_row *option_by_letter(char letter, unsigned commands);
+/* The same by its key, whose words may have _ or - between them. */
+const option_row *option_by_key(const char *key, unsigned commands);
+/* Whether the line of a command has the option as a key of --set. */
+bool option_is_key(const option_row *option, const command_info *command);
+/* What stands before its name on the line: "--set " or "--". */
+const char *option_prefix(const option_row *option, const command_info *command);
 
 /* Sets the defaults of a command; those of operations come from the library. */
 void options_init(option_values *options, const command_info *command);
@@ -295,7 +303,8 @@ void level_counts_init(level_counts *counts, const command_info *command);
 
 typedef struct assignment {
     const option_row *option;
-    const char *value; /* NULL for a flag */
+    const char *value;  /* NULL for a flag */
+    const char *prefix; /* option_prefix */
 } assignment;
 
 typedef struct command_line {

@@ -27,6 +27,26 @@ const option_row *option_by_letter(char letter, unsigned commands) {
     return NULL;
 }
 
+const option_row *option_by_key(const char *key, unsigned commands) {
+    char name[OPTION_KEY];
+    if (strlen(key) >= sizeof name) {
+        return NULL;
+    }
+    strcpy(name, key);
+    for (char *p = name; (p = strchr(p, '_'));) {
+        *p = '-';
+    }
+    return option_by_name(name, commands);
+}
+
+bool option_is_key(const option_row *option, const command_info *command) {
+    return option->flags & SET_IN(command->bit);
+}
+
+const char *option_prefix(const option_row *option, const command_info *command) {
+    return option_is_key(option, command) ? "--set " : "--";
+}
+
 const command_info *command_of_option(const option_row *option) {
     int i = 0;
     while (!(command_at(i)->bit & option->commands)) {

@@ -4,17 +4,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool unknown_option(const command_info *command, const char *name, reason *why) {
+/* `prefix`: what stood before the name, "--" or "--set ". */
+static bool unknown_option(const command_info *command, const char *prefix, const char *name, reason *why) {
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
     const char *close = closest_option(name, command->bit);
-    return elsewhere ? refuse(why, "--%s is not an option of %s but of %s; see pcgpu %s --help", name, command->name,
-                              command_of_option(elsewhere)->name, command->name)
-           : close   ? refuse(why, "unknown option --%s; did you mean --%s?", name, close)
-                     : refuse(why, "unknown option --%s; see pcgpu %s --help", name, command->name);
+    const option_row *meant = close ? option_by_name(close, command->bit) : NULL;
+    return elsewhere ? refuse(why, "%s%s is not an option of %s but of %s; see pcgpu %s --help", prefix, name,
+                              command->name, command_of_option(elsewhere)->name, command->name)
+           : meant ? refuse(why, "unknown option %s%s; did you mean %s%s?", prefix, name, option_prefix(meant, command),
+                            close)
+                   : refuse(why, "unknown option %s%s; see pcgpu %s --help", prefix, name, command->name);
 }
 
-static void assign(command_line *line, const option_row *option, const char *value) {
-    line->assignments[line->assignment_count++] = (assignment){option, value};
+static void assign(command_line *line, const option_row *option, const char *value, const char *prefix) {
+    line->assignments[line->assignment_count++] = (assignment){option, value, prefix};
+}
+
+/* KEY=VALUE of --set; KEY alone turns a flag on. */
+static bool parse_set(const command_info *command, const char *text, command_line *line, reason *why) {
+    char key[OPTION_KEY];
+    const size_t length = strcspn(text, "=");
+    snprintf(key, sizeof key, "%.*s", length < sizeof key ? (int)length : OPTION_KEY - 1, text);
+    const option_row *o = option_by_key(key, command->bit);
+    if (!o) {
+        return unknown_option(command, "--set ", key, why);
+    }
+    if (!option_is_key(o, command)) {
+        return refuse(why, "%s is no key of --set but an option: --%s", key, o->name);
+    }
+    if (!text[length] && o->argument) {
+        return refuse(why, "--set %s needs a value; give --set %s=%s", key, o->name, o->argument);
+    }
+    assign(line, o, text[length] ? text + length + 1 : NULL, option_prefix(o, command));
+    return true;
 }
 
 /* --name, --name=VALUE, --name VALUE. `word` is without the dashes; `next` is the word behind it or NULL. */
@@ -26,13 +48,18 @@ static bool parse_long(const command_info *command, const char *word, const char
     snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, word);
     const option_row *o = option_by_name(name, command->bit);
     if (!o) {
-        return unknown_option(command, name, why);
+        return unknown_option(command, "--", name, why);
+    }
+    if (option_is_key(o, command)) {
+        const char *value = equals ? equals + 1 : next ? next : o->argument;
+        return refuse(why, "--%s is a key of --set: --set %s%s%s", name, name, o->argument ? "=" : "",
+                      o->argument ? value : "");
     }
     if (!o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
         if (equals && !o->argument) {
             return refuse(why, "--%s takes no value; leave out \"%s\"", name, equals);
         }
-        assign(line, o, equals ? equals + 1 : NULL);
+        assign(line, o, equals ? equals + 1 : NULL, "--");
         return true;
     }
     if (!equals && !next) {
@@ -43,7 +70,11 @@ static bool parse_long(const command_info *command, const char *word, const char
         return false;
     }
     *used_next = !equals;
-    assign(line, o, equals ? equals + 1 : next);
+    const char *value = equals ? equals + 1 : next;
+    if (o->type == &type_set) {
+        return parse_set(command, value, line, why);
+    }
+    assign(line, o, value, "--");
     return true;
 }
 
@@ -56,14 +87,14 @@ static bool parse_short(const command_info *command, const char *letters, const 
             return refuse(why, "unknown option -%c; see pcgpu %s --help", *p, command->name);
         }
         if (!o->argument) {
-            assign(line, o, NULL);
+            assign(line, o, NULL, "--");
             continue;
         }
         if (!p[1] && !next) {
             return refuse(why, "-%c needs a value; give -%c %s", *p, *p, o->argument);
         }
         *used_next = !p[1];
-        assign(line, o, p[1] ? p + 1 : next);
+        assign(line, o, p[1] ? p + 1 : next, "--");
         return true;
     }
     return true;
@@ -131,7 +162,7 @@ bool command_line_apply(const command_line *line, option_values *options, reason
         const assignment *a = &line->assignments[i];
         reason inner;
         if (!option_set(options, a->option, a->value, FROM_COMMAND_LINE, &inner)) {
-            return refuse(why, "--%s: %s", a->option->name, inner.text);
+            return refuse(why, "%s%s: %s", a->prefix, a->option->name, inner.text);
         }
     }
     return true;

@@ -373,4 +373,5 @@ const option_type type_choice = {VALUE_TEXT, false, false, parse_choice, print_c
 const option_type type_range = {VALUE_TEXT, true, false, parse_range, print_range};
 const option_type type_size = {VALUE_TEXT, true, false, parse_size, print_size};
 const option_type type_pixels = {VALUE_TEXT, false, false, parse_pixels, print_pixels};
+const option_type type_set = {VALUE_TEXT, false, true, NULL, NULL};
 const option_type type_start = {VALUE_TEXT, false, false, parse_start, print_start};

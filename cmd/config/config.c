@@ -8,6 +8,7 @@ typedef struct reader {
     const document *document;
     const command_info *command; /* whose keys are being read */
     option_values *options;      /* the destination: of the caller, or scratch for other commands */
+    bool in_set;                 /* under "set:", which has keys of --set alone */
 } reader;
 
 /* Replaces one letter by another in a copy of at most `size` bytes. */
@@ -19,19 +20,18 @@ static const char *replaced(const char *text, char from, char to, char *copy, si
     return copy;
 }
 
-static const option_row *option_of_key(const char *key, unsigned commands) {
-    char name[64];
-    if (strlen(key) >= sizeof name || strchr(key, '-')) {
-        return NULL;
-    }
-    const option_row *o = option_by_name(replaced(key, '_', '-', name, sizeof name), commands);
-    return o && !(o->flags & OPTION_LINE_ONLY) ? o : NULL;
+static const option_row *option_of_key(const reader *r, const char *key) {
+    const option_row *o = strchr(key, '-') ? NULL : option_by_key(key, r->command->bit);
+    return o && !(o->flags & OPTION_LINE_ONLY) && (!r->in_set || option_is_key(o, r->command)) ? o : NULL;
 }
 
 static bool unknown_key(const reader *r, const yaml_node_t *node, const char *key, const yaml_node_t *value) {
     char name[64], suggestion[64];
     replaced(key, '_', '-', name, sizeof name);
     const option_row *elsewhere = option_by_name(name, FOR_ALL);
+    if (r->in_set && option_by_name(name, r->command->bit)) {
+        return document_wrong(r->document, node, "%s is no key of --set; put it beside \"set:\"", key);
+    }
     if (elsewhere && (elsewhere->flags & OPTION_LINE_ONLY)) {
         return document_wrong(r->document, node, "%s is for the command line only; leave it out", key);
     }
@@ -51,6 +51,7 @@ static bool unknown_key(const reader *r, const yaml_node_t *node, const char *ke
 }
 
 static bool read_section(const reader *r, const command_info *command, const yaml_node_t *node);
+static bool read_set(const reader *r, const yaml_node_t *node);
 
 /* Reads the keys of a mapping. At the top level (`top`), `sections` chooses between sections and flat keys. */
 static bool read_mapping(const reader *r, const yaml_node_t *mapping, bool top, bool sections) {
@@ -67,8 +68,10 @@ static bool read_mapping(const reader *r, const yaml_node_t *mapping, bool top, 
         if (top && (section != NULL) != sections) {
             continue;
         }
-        const option_row *o = section ? NULL : option_of_key(key, r->command->bit);
+        const option_row *o = section ? NULL : option_of_key(r, key);
+        const bool set = o && o->type == &type_set;
         if (section ? !read_section(r, section, value)
+            : set   ? !read_set(r, value)
             : o     ? !config_set(r->document, r->options, o, key, value)
                     : !unknown_key(r, key_node, key, value)) {
             return false;
@@ -96,6 +99,14 @@ static bool read_section(const reader *r, const command_info *command, const yam
     bool good = read_mapping(&other, node, false, false);
     options_free(&scratch);
     return good;
+}
+
+static bool read_set(const reader *r, const yaml_node_t *node) {
+    reader keys = *r;
+    keys.in_set = true;
+    return node->type == YAML_MAPPING_NODE
+               ? read_mapping(&keys, node, false, false)
+               : document_wrong(r->document, node, "set: keys of --set with values are expected");
 }
 
 static bool read_root(const reader *r, const yaml_node_t *root) {

@@ -162,7 +162,7 @@ static bool unknown_encoder(place at, const char *name) {
         n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", encoders[i].name);
     }
     return document_wrong(at.document, at.node,
-                          "the VFE %s is not known; those known are %s; give --voxelization hard when it takes voxels, "
+                          "the VFE %s is not known; those known are %s; give voxelization hard when it takes voxels, "
                           "dynamic when it takes points, or --layout pcgpu",
                           name, known);
 }

@@ -5,7 +5,7 @@
  *   DATA_PROCESSOR, the entry NAME: transform_points_to_voxels
  *     VOXEL_SIZE                         size
  *     MAX_POINTS_PER_VOXEL               max-points
- *     MAX_NUMBER_OF_VOXELS: train, test  max-voxels, chosen by --split
+ *     MAX_NUMBER_OF_VOXELS: train, test  max-voxels, chosen by --set split
  *   or NAME: transform_points_to_voxels_placeholder, which has only VOXEL_SIZE and no limits
  *   MODEL: VFE: NAME                     layout openpcdet: voxelization hard (PillarVFE, MeanVFE) or dynamic (Dyn...);
  *                                        with --layout pcgpu features: PillarVFE pillar, MeanVFE mean

@@ -77,7 +77,7 @@ static bool is_output(const input_options *how, const struct stat *st) {
     return how->outputs && file_set_has(how->outputs, st);
 }
 
-/* Links are not followed into folders unless --follow says so; then each folder is entered once, so that loops end. */
+/* Links are not followed into folders without --set follow; then each folder is entered once, so that loops end. */
 static bool is_entered(const input_list *list, const input_options *how, const char *path, const struct stat *st) {
     return how->recursive && S_ISDIR(st->st_mode) && (how->follow || !path_is_link(path)) && !is_output(how, st) &&
            !file_set_has(&list->entered, st);

@@ -9,7 +9,7 @@
 typedef struct input_list {
     const char **paths; /* each malloc'd */
     int count, capacity;
-    file_set entered; /* folders, with --follow */
+    file_set entered; /* folders, with --set follow */
 } input_list;
 
 typedef struct input_options {

@@ -169,7 +169,7 @@ void job_report(const job *j) {
         report_warning(
             j->names[0],
             "%lld of %lld points are near the sensor in both scans and were dropped as returns of its carrier; "
-            "give --keep-carrier to keep them",
+            "give --set keep-carrier to keep them",
             (long long)run->on_carrier, (long long)run->points_in);
     }
     if (run->backend[0]) {

@@ -8,7 +8,7 @@
 /* A record of a piece takes its own size and at most 100 bytes for its voxel. */
 enum { LEAST_PIECE = 1 << 16, MOST_PIECE = 16 << 20, PIECES_OF_MEMORY = 32, TIMES_OF_PIECE = 8 };
 
-/* The memory for an input: its part of --memory, or of three quarters of what is available. */
+/* The memory for an input: its part of --set memory, or of three quarters of what is available. */
 static size_t session_memory(const session *s) {
     const size_t all = s->options->memory ? (size_t)s->options->memory : memory_available("") / 4 * 3;
     return all / (size_t)(s->at_once > 1 ? s->at_once : 1);
@@ -63,7 +63,7 @@ int job_lacks_in_pieces(job *j, pcgpu_pieces **pieces, const char *what) {
     report_error(
         j->names[0],
         "needs more than %.4g GB of memory, and a file in pieces has no %s; leave it out, downsample the file first "
-        "(pcgpu voxelize --voxel-size, pcgpu sample --method random), or give more by --memory",
+        "(pcgpu voxelize --voxel-size, pcgpu sample --method random), or give more by --set memory",
         (double)session_memory(j->session) / 1e9, what);
     return EXIT_FAILED;
 }

@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
-enum { MOST_WORKERS = 64, NAMED_FAILURES = 3, LEAST_MEMORY = 64 << 20 /* of a worker, where --memory is given */ };
+enum { MOST_WORKERS = 64, NAMED_FAILURES = 3, LEAST_MEMORY = 64 << 20 /* of a worker, where --set memory is given */ };
 
 /* What a job printed; to be printed once the jobs before have been. */
 typedef struct printed {

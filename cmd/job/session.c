@@ -34,20 +34,15 @@ static bool check_format(const session *s, const char *path, reason *why) {
 /* Checks one output: its file or folder, its name, and the terminal. */
 static bool check_output(const session *s, const option_row *o, const char *path, reason *why) {
     const char *joins = session_joins(s);
-    bool folder = path_is_folder(path), pairs = s->options->pairs;
-    if ((o->flags & OPTION_GROWS) && folder) {
-        return refuse(why, "%s is a folder and a trajectory is one file; give --%s FILE", path, o->name);
-    }
-    bool many = pairs ? (o->flags & OPTION_MAIN) : session_job_count(s) > 1 && !joins;
-    if (pairs && !(o->flags & OPTION_MAIN) && folder) {
-        return refuse(why, "%s is a folder, and a list of pairs has one such file; give --%s FILE", path, o->name);
-    }
-    if (joins && folder) {
-        return refuse(why, "%s is a folder and a %s is one file; give --%s FILE", path, joins, o->name);
+    const bool folder = path_is_folder(path), pairs = s->options->pairs;
+    const bool many = pairs ? (o->flags & OPTION_MAIN) : session_job_count(s) > 1 && !joins;
+    const char *single = o->flags & OPTION_GROWS ? "trajectory" : pairs && !many ? "list of pairs" : joins;
+    if (single && folder) {
+        return refuse(why, "%s is a folder and a %s has one %s; give a file", path, single, o->name);
     }
     if (many && !folder && (path_is_dash(path) || !path_is_stream(path))) {
-        return refuse(why, "%d %s and one --%s%s; give --%s DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
-                      o->name, path_is_dash(path) ? " (standard output)" : "", o->name);
+        return refuse(why, "%d %s and one %s%s; give a folder, DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
+                      o->name, path_is_dash(path) ? " (standard output)" : "");
     }
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !pcgpu_mesh_is_name(path)) {
         return refuse(why, "%s: a mesh is written as .ply, .obj or .glb; give a name that ends in one of them", path);

@@ -11,7 +11,7 @@ bool odometry_is_depth(const session *s) {
 }
 
 #define MAP_VOXEL  0.1                /* metres, without --map-voxel */
-#define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --memory */
+#define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --set memory */
 
 bool odometry_has_map(const session *s) {
     return s->options->output && !odometry_is_depth(s);

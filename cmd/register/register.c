@@ -151,7 +151,7 @@ static void summarize(const job *j, const pcgpu_registration *r, double seconds)
     } else {
         report_summary(j->names[0],
                        "%s after %d iterations: %lld of %lld points matched (fitness %.3f, score %.3f), inlier RMSE "
-                       "%.4f m; %lld records at the origin and %lld nearer than --min-range dropped; %s",
+                       "%.4f m; %lld records at the origin and %lld nearer than min-range dropped; %s",
                        r->converged ? "converged" : "stopped", r->iterations, (long long)r->inliers,
                        (long long)r->source_points, r->fitness, r->score, r->inlier_rmse, (long long)r->run.at_origin,
                        (long long)r->run.too_near, r->run.backend);

@@ -15,7 +15,7 @@ bool register_check(const session *session, reason *why);
 bool register_refuse(const session *session, const char *const *names, int count, const char *cause, reason *why);
 /* Refuses the options of the other kind of registration: of clouds, or of images. */
 bool register_check_kind(const session *session, bool clouds, bool images, reason *why);
-/* Checks that --min-range and --beam-correction have an effect on all inputs, in groups of `each`. */
+/* Checks that --set min-range and --beam-correction have an effect on all inputs, in groups of `each`. */
 bool register_check_scans(const session *session, int each, reason *why);
 int register_process(job *job);
 int register_pairs(session *session);             /* all pairs of a list */
@@ -31,7 +31,7 @@ pcgpu_status register_images(const job *job, const double init[16], pcgpu_regist
 void register_add_result(json *out, const pcgpu_registration *result);
 /* register_unit.c: warns when coordinates look like millimetres. */
 void register_check_unit(const job *job, const pcgpu_registration *result);
-/* The cloud that is registered: the input itself, or `own`, a copy after --min-range and --beam-correction, which the
+/* The cloud that is registered: the input itself, or `own`, a copy after min-range and beam-correction, which the
  * caller frees. The counts of dropped points are added to `run`. */
 pcgpu_status register_scan(const job *job, int i, pcgpu_cloud *own, const pcgpu_cloud **scan, pcgpu_run *run);
 

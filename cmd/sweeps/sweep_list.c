@@ -105,7 +105,7 @@ static bool take_poses(const char *path, sweep_table *t, reason *why) {
         return false;
     }
     const bool good = poses.count == t->count ||
-                      refuse(why, "%s: %lld poses for the %lld scans of --scans; give one per scan, in their order",
+                      refuse(why, "%s: %lld poses for the %lld scans of the list; give one per scan, in their order",
                              input_name(path), (long long)poses.count, (long long)t->count);
     for (int64_t i = 0; i < t->count && good; i++) {
         const double *T = poses.poses + 16 * i;

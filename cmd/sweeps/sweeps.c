@@ -19,13 +19,13 @@ bool sweeps_settle(const option_values *o, const command_info *command, reason *
                             : o->scans                          ? "scans"
                             : option_given(o, "poses", command) ? "poses"
                                                                 : NULL;
-        return !alone || refuse(why, "%s is for sweeps; give --sweeps N, or leave it out", alone);
+        return !alone || refuse(why, "%s is for sweeps; give sweeps, too, or leave it out", alone);
     }
     if (o->nuscenes && (o->scans || o->poses)) {
-        return refuse(why, "nuscenes has the times and poses of its scans; leave --scans and --poses out");
+        return refuse(why, "nuscenes has the times and poses of its scans; leave scans and poses out");
     }
     if (!o->nuscenes && (!o->scans || !o->poses)) {
-        return refuse(why, "sweeps need times and poses; give --scans LIST and --poses FILE, or --nuscenes ROOT");
+        return refuse(why, "sweeps need times and poses; give the keys scans and poses, or nuscenes");
     }
     return true;
 }
@@ -56,7 +56,7 @@ typedef struct joined {
 } joined;
 
 static int out_of_memory(const job *j) {
-    report_error(j->names[0], "out of memory; give fewer --sweeps");
+    report_error(j->names[0], "out of memory; give fewer sweeps");
     return EXIT_FAILED;
 }
 

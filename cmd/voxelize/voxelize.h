@@ -8,7 +8,7 @@
 /* The parameters of the library, from the options in effect. */
 pcgpu_voxelize_params voxelize_parameters(const job *j);
 
-/* Voxelizes the cloud of a job, fills its run and result, and reports the dropped points; with --strict, dropped points
+/* Voxelizes the cloud of a job, fills its run and result, and reports the dropped points; with strict, dropped points
  * are an error. Returns an exit code; on failure `v` owns nothing. */
 int voxelize_cloud(job *j, pcgpu_voxels *v);
 /* The same for an input that is read in pieces; the cloud of the job gets its columns and offset, and no data. */
@@ -33,7 +33,7 @@ int voxels_write_arrays(job *j, pcgpu_array *arrays, int count);
 /* Writes --output as arrays: .npz has the features, coords, num_points and the `count` <= 3 arrays `more`; other
  * formats have only the features. Returns an exit code. */
 int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int count);
-/* Writes --coords, --counts and --point-voxel. Returns an exit code. */
+/* Writes --set coords, --set counts and --set point-voxel. Returns an exit code. */
 int voxels_write_sides(job *j, const pcgpu_voxels *v);
 /* Writes --output as a cloud of one point per voxel with the columns of the input: the point that first or nearest
  * selected, else the mean; the features move into it. Returns an exit code. */

@@ -30,7 +30,7 @@ static bool settle_layout(option_values *options, const command_info *command, r
     }
     if (options->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
         return refuse(why, "dynamic voxelization has no limits; leave --max-points and --max-voxels out, or give "
-                           "--voxelization hard");
+                           "--set voxelization=hard");
     }
     return true;
 }

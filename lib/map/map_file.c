@@ -9,7 +9,7 @@
 static pcgpu_status fail(pcgpu_context *context, const char *folder, const char *what) {
     return pc_fail(
         context, PCGPU_ERROR_IO,
-        "%s: the temporary file of the map cannot be %s: %s; give another folder for it with --temporary-folder",
+        "%s: the temporary file of the map cannot be %s: %s; give another folder for it with --set temporary-folder",
         folder, what, strerror(errno));
 }
 

@@ -160,9 +160,10 @@ static pcgpu_status pick_at_random(pcgpu_context *context, const pcgpu_sample_pa
         (double)whole->columns * sizeof(float) + PC_SPARSE_DRAW_BYTES + sizeof(pick) + 2 * sizeof(int64_t);
     PC_TRY(pc_sample_count(context, params, n, whole->rows, &result->count));
     if ((double)result->count * each > (double)memory) {
-        return pc_fail(context, PCGPU_ERROR_MEMORY,
-                       "%lld picks need %.4g GB of memory, and %.4g are given; give more by --memory, or ask for fewer",
-                       (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
+        return pc_fail(
+            context, PCGPU_ERROR_MEMORY,
+            "%lld picks need %.4g GB of memory, and %.4g are given; give more by --set memory, or ask for fewer",
+            (long long)result->count, (double)result->count * each / 1e9, (double)memory / 1e9);
     }
     PC_TRY(allocate_picks(context, result->count, picks));
     PC_TRY(draw(context, params->seed, n, result->count, *picks));

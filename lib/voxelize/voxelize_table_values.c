@@ -5,7 +5,7 @@
 
 pcgpu_status pc_table_fail_small(const pc_voxel_table *t) {
     return pc_fail(t->context, PCGPU_ERROR_MEMORY,
-                   "%.4g GB of memory are not enough for pieces of this file; give more by --memory",
+                   "%.4g GB of memory are not enough for pieces of this file; give more by --set memory",
                    (double)t->memory / 1e9);
 }
 

@@ -28,7 +28,7 @@ try:
         f.truncate(FIRST * 12)
         f.seek(FIRST * 12)
         points.tofile(f)
-    options = ['--fields', 3, '--memory', '1G', cloud]
+    options = ['--fields', 3, '--set', 'memory=1G', cloud]
     run(folder, 'sample', '--method', 'random', '-m', POINTS, '--drop-origin', *options, '-o', folder / 'picks.npy', '--indices', folder / 'i.npy')
     indices = np.load(folder / 'i.npy')
     assert indices.dtype == '<i8' and (np.sort(indices) == FIRST + np.arange(POINTS)).all(), indices

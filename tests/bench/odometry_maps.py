@@ -70,7 +70,7 @@ def loops(build, table):
         runs = [(device, 2, '64M') for device in (['--cuda'] * 2 if build.cuda else ['--cpu'])]
         same = []
         for device, threads, memory in runs:
-            run(f'the same, {device} --threads {threads} --memory {memory}', device, '--threads', threads, '--memory', memory,
+            run(f'the same, {device} --threads {threads} --set memory={memory}', device, '--threads', threads, '--set', f'memory={memory}',
                 '--loops', '-o', cloud)
             same.append(sha256(trajectory, cloud) == both)
         wanted = [] if build.cuda else [1 + k % 16 for k in range(20)] if build.long else [16]
@@ -84,7 +84,7 @@ def loops(build, table):
     table.add('loops: wrong ones', '0', f'{wrong} of {len(errors)}, the worst {max(errors, default=0):.3f} m off',
               errors and not wrong, on, wrong or not errors)
     table.add('loops: spread over runs and threads', '0', f'{"0" if all(same) else "bytes differ"} in {1 + len(same)} runs, '
-              f'{both[:8]}', all(same), f'poses and map: 1 and 2 threads, --memory 1G and 64M{", CPU and CUDA" if build.cuda else ""}'
+              f'{both[:8]}', all(same), f'poses and map: 1 and 2 threads, memory 1G and 64M{", CPU and CUDA" if build.cuda else ""}'
               + (f'; poses: {max(wanted)} threads' if wanted else ''), not all(same))
 
 

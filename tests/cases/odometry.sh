@@ -13,10 +13,10 @@ done
 
 # A sensor at rest on a desk, seen by a few points outside.
 expect 0 pcgpu register --cpu --fields 3 "$C/os0desk/2.bin" "$C/os0desk/1.bin" --transform t.txt -f
-stderr_has 'points are near the sensor in both scans and were dropped as returns of its carrier; give --keep-carrier'
+stderr_has 'points are near the sensor in both scans and were dropped as returns of its carrier; give --set keep-carrier'
 near 'x of the desk' "$(sed -n 1p t.txt | cut -d' ' -f4)" 0 0.002
 near 'y of the desk' "$(sed -n 2p t.txt | cut -d' ' -f4)" 0 0.002
-expect 0 pcgpu register --cpu --fields 3 --keep-carrier "$C/os0desk/2.bin" "$C/os0desk/1.bin" --transform t.txt -f
+expect 0 pcgpu register --cpu --fields 3 --set keep-carrier "$C/os0desk/2.bin" "$C/os0desk/1.bin" --transform t.txt -f
 stderr_lacks carrier
 near 'x of the desk, with all points' "$(sed -n 1p t.txt | cut -d' ' -f4)" 0 0.002
 

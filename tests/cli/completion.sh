@@ -22,7 +22,7 @@ pcgpu sample --min|pcgpu sample --min-distance
 pcgpu sample --method r|pcgpu sample --method random
 pcgpu voxelize --features pi|pcgpu voxelize --features pillar
 pcgpu voxelize --features=pi|pcgpu voxelize --features=pillar
-pcgpu voxelize --split tr|pcgpu voxelize --split train
+pcgpu voxelize --set sp|pcgpu voxelize --set split
 pcgpu sample -F ply|pcgpu sample -F ply
 pcgpu --cpu sample --ratio 0.5 --see|pcgpu --cpu sample --ratio 0.5 --seed
 pcgpu help odo|pcgpu help odometry

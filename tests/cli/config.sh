@@ -88,7 +88,7 @@ again sample --min-distance 0.1 --start center --drop-origin a.bin
 again voxelize --range=-1.5,0,0,10,20.25,30 --voxel-size 0.1,0.2,0.3 --max-points 5 --features pillar a.bin
 again voxelize --range auto --voxel-size 0.25 --dtype float16 a.bin
 INPUTS='a.bin a.bin'
-again register --method point --voxel-size 0.3 --levels 2 --max-distance 1.25 a.bin a.bin
+again register --method point --voxel-size 0.3 --set levels=2 --set max-distance=1.25 a.bin a.bin
 expect 0 pcgpu sample --config "$WORK/effect.yaml" --dry-run -m 10 a.bin # sections of other commands are read past
 # What the real run would refuse, the dry run refuses.
 expect 1 pcgpu sample --dry-run -m 10 missing.bin -o x.bin
@@ -172,4 +172,16 @@ printf 'voxelise:\n  voxel_size: 0.2\n' > section.yaml
 cloud 30 > sectioned.bin
 expect 2 pcgpu voxelize --config section.yaml sectioned.bin -o v.npz
 stderr_is 'pcgpu: section.yaml:1:1: unknown key voxelise; did you mean voxelize?'
+
+# Keys of --set, flat or under set.
+printf 'register: {set: {max_distance: 0.75}, levels: 2, method: plane}\n' > keys.yaml
+expect 0 pcgpu register --config keys.yaml --dry-run sectioned.bin sectioned.bin
+stdout_has '^  max_distance: 0.75$'
+stdout_has '^  levels: 2$'
+printf 'set:\n  method: plane\n' > keys.yaml
+expect 2 pcgpu register --config keys.yaml sectioned.bin sectioned.bin
+stderr_is 'pcgpu: keys.yaml:2:3: method is no key of --set; put it beside "set:"'
+printf 'set: 5\n' > keys.yaml
+expect 2 pcgpu register --config keys.yaml sectioned.bin sectioned.bin
+stderr_has '^pcgpu: keys.yaml:1:6: set: keys of --set with values are expected'
 finish

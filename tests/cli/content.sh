@@ -101,7 +101,7 @@ expect 1 pcgpu sample -m 5 five.bin
 stderr_is_one "^pcgpu: five.bin: $REFUSED"
 expect 1 sh -c '"$PCGPU" sample -m 5 < five.bin'
 stderr_is_one "^pcgpu: .*: $REFUSED"
-expect 1 pcgpu voxelize --voxel-size 1 --memory 1M five.bin -o five.npz
+expect 1 pcgpu voxelize --voxel-size 1 --set memory=1M five.bin -o five.npz
 stderr_is_one "^pcgpu: five.bin: $REFUSED"
 absent five.npz
 expect 1 "$PCGPU" info five.bin

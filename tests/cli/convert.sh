@@ -172,7 +172,7 @@ echo short > short.bin
 expect 1 "$PCGPU" convert --merge a.bin short.bin -o x.ply
 stderr_has '^pcgpu: short\.bin: '
 expect 2 "$PCGPU" convert --merge a.bin odd.bin -o d/
-stderr_has 'a merge is one file; give --output FILE'
+stderr_has 'a merge has one output; give a file'
 expect 2 "$PCGPU" convert --merge --skip-existing a.bin odd.bin -o x.ply
 stderr_has 'a merge is one output; leave --skip-existing or --merge out'
 expect 2 "$PCGPU" convert --merge --shard 1/2 a.bin odd.bin -o x.ply
@@ -321,7 +321,7 @@ stderr_has 'npz cannot hold a cloud'
 expect 2 "$PCGPU" convert a.bin -o x.laz
 stderr_is 'pcgpu: laz is read and not written; give another --output-format, such as ply'
 expect 2 "$PCGPU" convert a.bin odd.bin -o x.ply
-stderr_has '2 inputs and one --output'
+stderr_has '2 inputs and one output'
 expect 2 "$PCGPU" convert --cuda a.bin -o x.ply
 stderr_has '--cuda is not an option of convert'
 expect 1 "$PCGPU" convert a.bin -o a.bin -f

@@ -36,7 +36,7 @@ expect 0 pcgpu sample --camera $CAMERA -m 2 a.png -o folder/
 size_is folder/a.bin 24
 expect 4 pcgpu register --camera $CAMERA a.png a.pgm # both were read; so few points cannot be registered
 stderr_has 'the source has 0 pixels that show a surface'
-expect 4 pcgpu register --camera $CAMERA --association nearest a.png a.pgm
+expect 4 pcgpu register --camera $CAMERA --set association=nearest a.png a.pgm
 stderr_has 'the source has 3 usable points' # 65535 is none
 
 # How many pixels were left out: -v, info, --json.

@@ -31,8 +31,8 @@ BASH
     stdout_has '^random ?$'
     expect 0 bash offer.bash voxelize --features pi
     stdout_has '^pillar ?$'
-    expect 0 bash offer.bash voxelize --split tr
-    stdout_has '^train ?$'
+    expect 0 bash offer.bash voxelize --set sp
+    stdout_has '^split ?$'
 fi
 
 MAN=$PCGPU_SOURCE/man

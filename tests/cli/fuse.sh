@@ -108,7 +108,7 @@ for folder in times times/ ./times "$PWD/times"; do
 done
 
 # Usage.
-for ARGUMENTS in '--mesh x.ply' '--map-voxel 0.1' '--truncation 1'; do
+for ARGUMENTS in '--mesh x.ply' '--map-voxel 0.1' '--set truncation=1'; do
     expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
     stderr_has 'is not an option of register but of odometry'
 done
@@ -126,11 +126,11 @@ stderr_has 'a depth image becomes points through a camera'
 expect 2 $FUSE --poses one.txt "$1" -o x.ply --mesh x.ply
 stderr_has 'two outputs go to x\.ply'
 expect 2 $FUSE --voxel-size 0 --poses one.txt "$1" -o x.ply
-expect 2 $FUSE --truncation -1 --poses one.txt "$1" -o x.ply
+expect 2 $FUSE --set truncation=-1 --poses one.txt "$1" -o x.ply
 
 # What fails leaves nothing behind.
 FAIL="$FUSE -o x.ply --mesh y.ply"
-expect 1 $FAIL --truncation 0.01 --poses one.txt "$1"
+expect 1 $FAIL --set truncation=0.01 --poses one.txt "$1"
 stderr_has 'a truncation of 0\.01 m is not possible with voxels of 0\.04 m; give 2 to 64 voxels, 0\.08 to 2\.56 m$'
 expect 1 $FAIL --poses one.txt "$1" "$2"
 stderr_is 'pcgpu: one.txt: 1 poses for 2 images; give one line per image, in their order'

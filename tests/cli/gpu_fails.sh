@@ -7,7 +7,7 @@ for i in 1 2 3 4 5; do
     printf '%s\t%s\n' "$PCGPU_SOURCE/testdata/street_moved.bin" "$PCGPU_SOURCE/testdata/street.bin"
 done >list
 register() {
-    expect "$1" pcgpu register --method point --voxel-size 1 --levels 1 --threads 1 --pairs list --device "$2"
+    expect "$1" pcgpu register --method point --voxel-size 1 --set levels=1 --threads 1 --pairs list --device "$2"
 }
 register 0 cpu
 cp "$OUT" cpu
@@ -21,7 +21,7 @@ register 1 cuda
 stderr_has "the GPU's memory is exhausted"
 # Several threads meet the failure, and it is told once.
 for i in 1 2 3 4 5 6; do cat list; done > long
-expect 0 pcgpu register --method point --voxel-size 1 --levels 1 --threads 2 --pairs long --device auto
+expect 0 pcgpu register --method point --voxel-size 1 --set levels=1 --threads 2 --pairs long --device auto
 [ "$(grep -c "warning: the CPU continues without the GPU" "$ERR")" = 1 ] || die "the warning is not given once"
 unset EMULATED_ALLOCATIONS
 

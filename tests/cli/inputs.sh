@@ -125,7 +125,7 @@ echo 'nan nan nan nan' | floats > none.bin
 expect 1 pcgpu sample -m 1 none.bin -o out.bin
 expect 1 pcgpu sample --min-distance 1 none.bin -o out.bin
 absent out.bin
-expect 0 pcgpu voxelize --range=-9,-9,-9,9,9,9 --voxel-size 1 holes.bin -o v.bin --point-voxel pv
+expect 0 pcgpu voxelize --range=-9,-9,-9,9,9,9 --voxel-size 1 holes.bin -o v.bin --set point-voxel=pv
 stderr_has 'warning: .*3'
 [ "$(integers pv | tr '\n' ' ')" = '-1 0 -1 1 -1 2 ' ] || die "point-voxel is $(integers pv | tr '\n' ' ')"
 # The sub-folder that an output keeps is below -o, whoever made the list.

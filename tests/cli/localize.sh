@@ -79,7 +79,7 @@ expect 1 pcgpu odometry --map text.ply "$b"
 stderr_has '^pcgpu: text.ply: '
 
 # Options that have no effect with a map, and maps that have none.
-for ARGUMENTS in '--reference keyframe' '--method plane' '--time-column 5' '--init global'; do
+for ARGUMENTS in '--reference keyframe' '--method plane' '--set time-column=5' '--init global'; do
     # shellcheck disable=SC2086
     expect 2 pcgpu odometry --map "$a" $ARGUMENTS "$b"
     stdout_is ''
@@ -90,7 +90,7 @@ expect 2 pcgpu odometry --init auto "$b"
 stderr_has 'init: auto is for pairs, and for --map'
 expect 2 pcgpu odometry --map "$a" --config "$DATA/room/camera.yaml" "$DATA"/room/frame-000000.png
 stderr_has 'map is for scans, and depth images are given'
-expect 2 pcgpu odometry --map "$a" --model-range -1 "$b"
-expect 2 pcgpu odometry --map "$a" --voxel-size 0.1 --model-range 100000 "$b"
+expect 2 pcgpu odometry --map "$a" --set model-range=-1 "$b"
+expect 2 pcgpu odometry --map "$a" --voxel-size 0.1 --set model-range=100000 "$b"
 stderr_has 'a model that reaches'
 finish

@@ -18,7 +18,7 @@ expect 0 pcgpu sample -m 50 -r in -o deep/
 [ "$(cd deep && find . -type f | sort | tr '\n' ' ')" = './1.bin ./10.bin ./2.bin ./a/1.bin ./a/b/7.bin ' ] || die "$(find deep)"
 expect 0 pcgpu sample -m 50 in/a/b/7.bin -o alone.bin
 same deep/a/b/7.bin alone.bin
-expect 0 pcgpu voxelize --voxel-size 1 -r in/ -o v/ --coords v/
+expect 0 pcgpu voxelize --voxel-size 1 -r in/ -o v/ --set coords=v/
 [ -s v/a/b/7.npz ] && [ -s v/a/b/7.coords.bin ] || die "$(find v)"
 expect 0 pcgpu info in
 [ "$(grep -c ' points, 4 columns$' "$OUT")" -eq 3 ] || die 'info of a folder'
@@ -34,7 +34,7 @@ expect 0 pcgpu sample -m 64 sizes -o picked/
 expect 0 pcgpu sample --cpu --threads 1 -m 64 sizes -o alone/
 diff -r picked alone || die 'the picks of clouds of many sizes differ'
 
-# Links to files are followed, links to folders with --follow; no loop, each folder once, and a dead link is a failed input.
+# Links to files are followed, links to folders with --set follow; no loop, each folder once, and a dead link is a failed input.
 mkdir -p links/in/sub links/out
 cp in/1.bin links/in/a.bin && cp in/2.bin links/in/sub/b.bin && cp in/10.bin links/out/c.bin
 ln -s a.bin links/in/file.bin
@@ -48,21 +48,21 @@ took() { [ "$(names)" = "$1" ] || die "the inputs are $(names)"; checked; }
 rm j
 expect 0 pcgpu info -r links/in --json j
 took 'links/in/a.bin links/in/file.bin links/in/./sub/b.bin '
-expect 0 pcgpu info -r --follow links/in --json j -f
+expect 0 pcgpu info -r --set follow links/in --json j -f
 took 'links/in/a.bin links/in/file.bin links/in/./other/c.bin links/in/./sub/b.bin '
 ln -s links/in top
 expect 0 pcgpu info -r top --json j -f # what is named is taken
 took 'top/a.bin top/file.bin top/./sub/b.bin '
-expect 2 pcgpu info --follow links/in
+expect 2 pcgpu info --set follow links/in
 stderr_is 'pcgpu: follow is for the sub-folders that -r takes; give -r, or leave it out'
 ln -s gone.bin links/in/dead.bin
 ln -s round.bin links/in/round.bin
 ln -s gone links/in/lost
 ln -s gone.html links/in/dead.html
-for FOLLOW in '' --follow; do
+for FOLLOW in '' '--set follow'; do
     for FOLDERS in '' -r; do
         [ -n "$FOLDERS" ] || [ -z "$FOLLOW" ] || continue
-        expect 1 pcgpu sample -m 50 $FOLDERS $FOLLOW links/in -o linked$FOLDERS$FOLLOW/
+        expect 1 pcgpu sample -m 50 $FOLDERS $FOLLOW links/in -o linked$FOLDERS${FOLLOW:+f}/
         stderr_has '^pcgpu: links/in/dead\.bin: No such file or directory; give a file that can be read$'
         stderr_has '^pcgpu: links/in/lost: No such file or directory; give a file that can be read$'
         stderr_has '^pcgpu: links/in/round\.bin: Too many levels of symbolic links; '

@@ -73,7 +73,7 @@ stderr_is 'pcgpu: SIGTERM has ended the run; existing outputs are complete, star
 echo old > cut/old.txt
 for SIGNAL in INT TERM; do
     [ $SIGNAL != INT ] || env --default-signal=INT true 2> /dev/null || continue
-    env --default-signal=INT "$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory cut/old.txt -f -o cut/map.ply --memory 1M 2> "$ERR" &
+    env --default-signal=INT "$PCGPU" odometry --cpu s0.bin s1.bin pipe.bin --trajectory cut/old.txt -f -o cut/map.ply --set memory=1M 2> "$ERR" &
     PID=$!
     while ! [ "$(cat cut/.old.txt.pcgpu-* 2> /dev/null | wc -l)" -eq 2 ]; do sleep 0.05; done
     kill -$SIGNAL $PID
@@ -262,14 +262,14 @@ for NAME in GpsTime stamp Time timestamps; do
     [ $NAME != GpsTime ] || expect 0 pcgpu odometry t.las --trajectory t.txt --deskew time -f
 done
 rm t.csv t.las t.txt
-expect 1 pcgpu odometry flat.bin --trajectory n.txt --deskew time --time-column 3
+expect 1 pcgpu odometry flat.bin --trajectory n.txt --deskew time --set time-column=3
 stderr_has "flat.bin: column 3 \('intensity'\) has one time for all points"
 expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
 stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds the poses of a sequence'
 expect 2 pcgpu register s0.bin s1.bin --loops
 stderr_has 'loops is not an option of register but of odometry'
-expect 2 pcgpu odometry s0.bin s1.bin --calibration calib.txt
+expect 2 pcgpu odometry s0.bin s1.bin --set calibration=calib.txt
 stderr_has 'calibration needs --ground-truth'
 expect 2 pcgpu odometry s0.bin s1.bin --init auto
 stderr_has 'init: auto is for pairs'
@@ -298,7 +298,7 @@ tail -n 1 loops.jsonl | grep -q '"exit_code": 0, "loop_closure": {"frames": 7, .
 expect 0 pcgpu odometry --cpu s?.bin --loops --trajectory-format tum --timestamps times.txt
 same "$OUT" tum2.txt
 # Options that this kind of sequence does not look at.
-for ARGUMENTS in '--bilateral 1' '--level-iterations 1,2,3' '--time-column 5' '--reference previous --model-range 9' '--max-distance 1'; do
+for ARGUMENTS in '--set bilateral=1' '--set level-iterations=1,2,3' '--set time-column=5' '--reference previous --set model-range=9' '--set max-distance=1'; do
     expect 2 pcgpu odometry s0.bin s1.bin $ARGUMENTS
     stderr_has '^pcgpu: [a-z-]+ (is for|has no effect on) .*; leave it out$'
 done
@@ -306,7 +306,7 @@ expect 2 pcgpu odometry s0.bin - --trajectory n.txt
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory here/
 expect 1 pcgpu odometry s0.bin s1.bin --trajectory s1.bin -f
 stderr_has 's1.bin: is an input of this run'
-expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --deskew time --time-column 9
+expect 1 pcgpu odometry s0.bin s1.bin --trajectory n.txt --deskew time --set time-column=9
 stderr_has 'no column 9'
 absent n.txt
 finish

@@ -71,7 +71,7 @@ expect 1 $RUN --cpu f0.png small.pgm f1.png --trajectory gap3.txt
 stderr_has '^pcgpu: small\.pgm: .*32 x 24 pixels and the camera'
 
 # As clouds, when a method or the association says so.
-expect 0 pcgpu odometry --cpu --config camera.yaml --association nearest --reference previous --voxel-size 0.05 f0.png f1.png \
+expect 0 pcgpu odometry --cpu --config camera.yaml --set association=nearest --reference previous --voxel-size 0.05 f0.png f1.png \
     --trajectory clouds.txt
 lines clouds.txt 2
 finish

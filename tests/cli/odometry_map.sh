@@ -20,7 +20,7 @@ COUNT=$(points map.ply)
 
 # Any number of threads, any memory, any folder for the rest, a second run: the same bytes.
 mkdir tmp
-for how in '--threads 1' '--threads 3 --memory 1M' '--memory 1M --temporary-folder tmp' '--device auto'; do
+for how in '--threads 1' '--threads 3 --set memory=1M' '--set memory=1M --set temporary-folder=tmp' '--device auto'; do
     expect 0 pcgpu odometry --cpu $how s?.bin --trajectory t.txt -o other.ply -f
     same other.ply map.ply
 done
@@ -65,7 +65,7 @@ awk 'NR == 1 && ($4 < 0.79 || $4 > 0.81) { exit 1 }' "$OUT" || die "registered t
 # Larger voxels are fewer; other voxels, what is kept, deskewing, and a configuration.
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o coarse.ply --map-voxel 0.5
 [ "$(points coarse.ply)" -lt $((COUNT / 3)) ] || die 'voxels of 0.5 m are not fewer'
-expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o kept.ply --keep-moving
+expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o kept.ply --set keep-moving
 stderr_has '; 0 of [0-9]+ voxels left out'
 printf 'odometry:\n  map_voxel: 0.5\n  keep_moving: false\n  memory: 8M\n' > map.yaml
 expect 0 pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f -o other.ply
@@ -96,18 +96,18 @@ refused() {
     absent x.txt
 }
 refused '--map-voxel 0.1' 'map-voxel is about the map, and none is written without --output; leave it out'
-refused '--keep-moving' 'keep-moving is about the map'
-refused '--memory 1G' 'memory is about the map'
-refused '--temporary-folder .' 'temporary-folder is about the map'
+refused '--set keep-moving' 'keep-moving is about the map'
+refused '--set memory=1G' 'memory is about the map'
+refused '--set temporary-folder=.' 'temporary-folder is about the map'
 refused '--mesh m.ply' 'mesh is about the model of depth images'
-refused '-o map.ply --truncation 1' 'truncation is about the model of depth images'
+refused '-o map.ply --set truncation=1' 'truncation is about the model of depth images'
 refused '-o maps/' 'output: the map is one file; give -o FILE'
-refused '-o map.ply -f --memory 1K' 'memory'
+refused '-o map.ply -f --set memory=1K' 'memory'
 refused '-o map.ply -f --map-voxel 0' 'map-voxel'
-expect 2 pcgpu odometry --config "$DATA/room/camera.yaml" "$DATA"/room/*.png --trajectory x.txt -o m.ply --keep-moving
+expect 2 pcgpu odometry --config "$DATA/room/camera.yaml" "$DATA"/room/*.png --trajectory x.txt -o m.ply --set keep-moving
 stderr_has 'keep-moving is about the map of scans, and depth images are given'
-expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o new.ply --temporary-folder nowhere
-stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No such file or directory; give another folder for it with --temporary-folder$'
+expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o new.ply --set temporary-folder=nowhere
+stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No such file or directory; give another folder for it with --set temporary-folder$'
 absent x.txt new.ply
 expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o map.ply
 stderr_has 'map.ply: exists already; give -f'

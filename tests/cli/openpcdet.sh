@@ -25,10 +25,10 @@ PILLARS='[0, -39.68, -3, 69.12, 39.68, 1]|[0.16, 0.16, 4]|32'
 SECOND='[0, -40, -3, 70.4, 40, 1]|[0.05, 0.05, 0.1]|5'
 MODELS=$SHAPES/cfgs/kitti_models
 EFFECT="$PILLARS|40000|\"points\"|\"hard\"" effect --config "$MODELS/pointpillar.yaml"
-EFFECT="$PILLARS|40000|\"points\"|\"hard\"" effect --config "$MODELS/pointpillar.yaml" --split test
-EFFECT="$PILLARS|16000|\"points\"|\"hard\"" effect --split train --config "$MODELS/pointpillar.yaml"
+EFFECT="$PILLARS|40000|\"points\"|\"hard\"" effect --config "$MODELS/pointpillar.yaml" --set split=test
+EFFECT="$PILLARS|16000|\"points\"|\"hard\"" effect --set split=train --config "$MODELS/pointpillar.yaml"
 EFFECT="$SECOND|40000|\"points\"|\"hard\"" effect --config "$MODELS/second.yaml"
-EFFECT="$SECOND|16000|\"points\"|\"hard\"" effect --config "$MODELS/second.yaml" --split train
+EFFECT="$SECOND|16000|\"points\"|\"hard\"" effect --config "$MODELS/second.yaml" --set split=train
 EFFECT="$SECOND|40000|\"points\"|\"hard\"" effect --config "$SHAPES/cfgs/dataset_configs/kitti_dataset.yaml"
 # The configurations of this project with the same sources have the same values. That of PointPillars leaves the ten values
 # to the network.
@@ -85,7 +85,7 @@ holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]" "$IN|3|
 PLACEHOLDER="$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]"
 VOXELS="$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]"
 holds "$PLACEHOLDER" "$IN|0|0|\"points\"|\"dynamic\""
-holds "$PLACEHOLDER" "$IN|8|0|\"points\"|\"hard\"" --max-points 8 --voxelization hard
+holds "$PLACEHOLDER" "$IN|8|0|\"points\"|\"hard\"" --max-points 8 --set voxelization=hard
 holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"points\"|\"hard\"" --max-points 8 --max-voxels 9
 # Each encoder and what it takes, whatever its switches; the command line may say otherwise.
 for VFE in DynPillarVFE DynamicPillarVFE DynMeanVFE DynamicMeanVFE DynamicPillarVFESimple2D DynamicVoxelVFE; do
@@ -93,8 +93,8 @@ for VFE in DynPillarVFE DynamicPillarVFE DynMeanVFE DynamicMeanVFE DynamicPillar
         "$IN|0|0|\"points\"|\"dynamic\""
     holds "$VOXELS\nMODEL: {VFE: {NAME: $VFE}}" "$IN|0|0|\"points\"|\"dynamic\""
 done
-holds "$VOXELS\nMODEL: {VFE: {NAME: DynPillarVFE}}" "$IN|3|6|\"points\"|\"hard\"" --voxelization hard
-holds "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}" "$IN|3|6|\"points\"|\"hard\"" --voxelization hard
+holds "$VOXELS\nMODEL: {VFE: {NAME: DynPillarVFE}}" "$IN|3|6|\"points\"|\"hard\"" --set voxelization=hard
+holds "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}" "$IN|3|6|\"points\"|\"hard\"" --set voxelization=hard
 for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: MeanVFE}' '{}' 7; do
     holds "$VOXELS\nMODEL: {VFE: $VFE}" "$IN|3|6|\"points\"|\"hard\""
 done
@@ -143,8 +143,8 @@ fails 'c\.yaml:2:18' 'no MAX_NUMBER_OF_VOXELS.*--max-voxels' \
     "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, MAX_POINTS_PER_VOXEL: 3}]"
 fails 'c\.yaml:2:123' 'no number for train.*--max-voxels' \
     "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, MAX_POINTS_PER_VOXEL: 3, MAX_NUMBER_OF_VOXELS: {test: 6}}]" \
-    --split train
-fails 'c\.yaml:3:21' 'the VFE MyVFE is not known; those known are PillarVFE, MeanVFE, DynPillarVFE, .*--voxelization' \
+    --set split=train
+fails 'c\.yaml:3:21' 'the VFE MyVFE is not known; those known are PillarVFE, MeanVFE, DynPillarVFE, .*voxelization' \
     "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}"
 fails 'c\.yaml:3:21' 'PillarVFE takes voxels, and transform_points_to_voxels_placeholder.*makes none' \
     "$PLACEHOLDER\nMODEL: {VFE: {NAME: PillarVFE}}"
@@ -169,10 +169,10 @@ fails 'broken\.yaml:1:20' 'six numbers' '_BASE_CONFIG_: broken.yaml'
 # Options that contradict each other, and inputs with other columns than the encoder takes.
 printf '%b\n' "$PLACEHOLDER" > c.yaml
 expect 2 pcgpu voxelize --config c.yaml --max-points 8 a.bin -o x.npz
-stderr_has 'dynamic voxelization has no limits; .*--voxelization hard'
+stderr_has 'dynamic voxelization has no limits; .*--set voxelization=hard'
 expect 2 pcgpu voxelize --voxel-size 1 --layout mmdet3d --features mean a.bin -o x.npz
 stderr_has 'layout openpcdet and mmdet3d are the points; .*--layout pcgpu'
-expect 2 pcgpu voxelize --voxel-size 1 --voxelization dynamic a.bin -o x.npz
+expect 2 pcgpu voxelize --voxel-size 1 --set voxelization=dynamic a.bin -o x.npz
 stderr_has 'give --layout openpcdet or mmdet3d'
 printf '%b\n' "$VOXELS\nPOINT_FEATURE_ENCODING: {src_feature_list: [x, y, z, i, t], used_feature_list: [x, y, z, i, t]}" > c.yaml
 expect 0 pcgpu voxelize --config c.yaml --dry-run a.bin
@@ -183,12 +183,12 @@ absent x.npz
 expect 0 pcgpu voxelize --config c.yaml --fields 4 --layout pcgpu a.bin -o x.npz
 rm x.npz
 
-# Other commands say whose it is; --split without such a file is a mistake.
+# Other commands say whose it is; --set split without such a file is a mistake.
 expect 2 pcgpu sample -m 10 --config "$MODELS/second.yaml" a.bin -o x.bin
 stderr_has 'configuration of OpenPCDet; pcgpu voxelize reads it'
-expect 2 pcgpu voxelize --voxel-size 1 --split train a.bin -o x.bin
+expect 2 pcgpu voxelize --voxel-size 1 --set split=train a.bin -o x.bin
 stderr_has 'split'
-expect 2 pcgpu voxelize --config "$MODELS/second.yaml" --split val a.bin -o x.bin
+expect 2 pcgpu voxelize --config "$MODELS/second.yaml" --set split=val a.bin -o x.bin
 stderr_has 'test, train'
 absent x.bin
 finish

@@ -5,17 +5,17 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat "$T"; done > big.bin # 11.5 MB: 81 M
 VOXELIZE='pcgpu voxelize --voxel-size 0.5'
 
 expect 0 $VOXELIZE big.bin -o whole.ply
-expect 0 $VOXELIZE --cpu --memory 4M big.bin -o pieces.ply --json log
+expect 0 $VOXELIZE --cpu --set memory=4M big.bin -o pieces.ply --json log
 same pieces.ply whole.ply
 grep -q '"memory": 4194304' log || die "the log is $(cat log)"
 grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
 # A file that fits is read whole.
-expect 0 $VOXELIZE --memory 1G big.bin -o small.ply --json log -f
+expect 0 $VOXELIZE --set memory=1G big.bin -o small.ply --json log -f
 same small.ply whole.ply
 grep -q 'in pieces' log && die 'a file that fits is read in pieces'
 # Many inputs, each in its pieces or not.
 mkdir in && cp big.bin in/a.bin && cp "$T" in/b.bin
-expect 0 $VOXELIZE --cpu --memory 4M in -o out/ --output-format ply
+expect 0 $VOXELIZE --cpu --set memory=4M in -o out/ --output-format ply
 same out/a.ply whole.ply
 expect 0 $VOXELIZE "$T" -o b.ply
 same out/b.ply b.ply
@@ -31,11 +31,11 @@ else
         [ $LOADED -lt 1000000 ] || die 'it cannot be loaded'
     done
     LAST='voxelize with 24 MB'
-    (ulimit -v $((LOADED + 24000)) && exec "$PCGPU" voxelize --cpu --threads 1 --voxel-size 0.5 --memory 1T big.bin -o x.ply) 2> "$ERR"
+    (ulimit -v $((LOADED + 24000)) && exec "$PCGPU" voxelize --cpu --threads 1 --voxel-size 0.5 --set memory=1T big.bin -o x.ply) 2> "$ERR"
     expected 1 $?
     stderr_has 'out of memory|memory'
     absent x.ply
-    for MEMORY in '--memory 6M' ''; do # without a size what the limit leaves
+    for MEMORY in '--set memory=6M' ''; do # without a size what the limit leaves
         (ulimit -v $((LOADED + 24000)) && exec "$PCGPU" voxelize --cpu --threads 1 --voxel-size 0.5 $MEMORY big.bin -o x.ply) 2> "$ERR"
         expected 0 $?
         same x.ply whole.ply
@@ -45,23 +45,23 @@ fi
 
 # Random sampling: the same picks; of all points where the memory holds them.
 expect 0 pcgpu sample --method random -m 4096 big.bin -o whole.bin --indices whole.npy
-expect 0 pcgpu sample --method random -m 4096 --memory 4M big.bin -o pieces.bin --indices pieces.npy --json log -f
+expect 0 pcgpu sample --method random -m 4096 --set memory=4M big.bin -o pieces.bin --indices pieces.npy --json log -f
 same pieces.bin whole.bin
 same pieces.npy whole.npy
 grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
-expect 1 pcgpu sample --method random --ratio 0.9 --memory 4M big.bin -o x.bin
-stderr_has '^pcgpu: big\.bin: 648000 picks need .* GB of memory, and .* are given; give more by --memory, or ask for fewer'
-expect 1 pcgpu sample --method random -m 800000 --memory 4M big.bin -o x.bin
+expect 1 pcgpu sample --method random --ratio 0.9 --set memory=4M big.bin -o x.bin
+stderr_has '^pcgpu: big\.bin: 648000 picks need .* GB of memory, and .* are given; give more by --set memory, or ask for fewer'
+expect 1 pcgpu sample --method random -m 800000 --set memory=4M big.bin -o x.bin
 stderr_has '^pcgpu: big\.bin: 800000 samples asked of 720000 usable points'
 echo 5 > seeds.txt
-expect 1 pcgpu sample --method random -m 5 --seeds seeds.txt --memory 4M big.bin -o x.bin
+expect 1 pcgpu sample --method random -m 5 --seeds seeds.txt --set memory=4M big.bin -o x.bin
 stderr_has 'a file in pieces has no seeds'
 absent x.bin
 # Farthest point sampling, with its points in temporary files.
 mkdir tmp
 for HOW in '--min-distance 0.7' '-m 900 --start random --seed 3'; do
     expect 0 pcgpu sample --cpu $HOW big.bin -o whole.bin --indices whole.npy --distances whole.txt -f
-    TMPDIR=$PWD/tmp expect 0 pcgpu sample --cpu $HOW --memory 4M big.bin -o x.bin --indices x.npy --distances x.txt --json log -f
+    TMPDIR=$PWD/tmp expect 0 pcgpu sample --cpu $HOW --set memory=4M big.bin -o x.bin --indices x.npy --distances x.txt --json log -f
     same x.bin whole.bin
     same x.npy whole.npy
     same x.txt whole.txt
@@ -69,14 +69,14 @@ for HOW in '--min-distance 0.7' '-m 900 --start random --seed 3'; do
     rm x.bin x.npy x.txt
 done
 [ -z "$(ls -A tmp)" ] || die "these temporary files remain: $(ls -A tmp)"
-TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --memory 4M big.bin -o x.bin
+TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --set memory=4M big.bin -o x.bin
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
 rmdir tmp
-expect 2 "$PCGPU" sample -m 5 --cuda --memory 4M big.bin -o x.bin
+expect 2 "$PCGPU" sample -m 5 --cuda --set memory=4M big.bin -o x.bin
 stderr_has 'memory: files in pieces are sampled on the CPU'
-expect 2 "$PCGPU" sample -m 5 --batch --memory 4M big.bin -o x.npz
+expect 2 "$PCGPU" sample -m 5 --batch --set memory=4M big.bin -o x.npz
 stderr_has 'memory: the inputs of a batch are read as a whole'
-expect 2 "$PCGPU" voxelize --voxel-size 1 --range=0,0,0,9,9,9 --batch --memory 4M big.bin -o x.npz
+expect 2 "$PCGPU" voxelize --voxel-size 1 --range=0,0,0,9,9,9 --batch --set memory=4M big.bin -o x.npz
 stderr_has 'memory: the inputs of a batch are read as a whole'
 absent x.bin x.npz
 
@@ -86,14 +86,14 @@ mkdir tmp
 TMPDIR=$PWD/tmp
 export TMPDIR
 for FEATURES in mean first; do
-    expect 0 pcgpu voxelize --cpu --features $FEATURES --voxel-size 0.05 big.bin -o whole.npz --point-voxel whole.npy -f
-    expect 0 pcgpu voxelize --cpu --features $FEATURES --voxel-size 0.05 --memory 1M big.bin -o x.npz --point-voxel x.npy
+    expect 0 pcgpu voxelize --cpu --features $FEATURES --voxel-size 0.05 big.bin -o whole.npz --set point-voxel=whole.npy -f
+    expect 0 pcgpu voxelize --cpu --features $FEATURES --voxel-size 0.05 --set memory=1M big.bin -o x.npz --set point-voxel=x.npy
     same x.npz whole.npz
     same x.npy whole.npy
     rm x.npz x.npy
 done
 {
-    "$PCGPU" voxelize --cpu --voxel-size 0.02 --memory 1M big.bin -o x.ply &
+    "$PCGPU" voxelize --cpu --voxel-size 0.02 --set memory=1M big.bin -o x.ply &
     sleep 0.3
     kill -TERM $!
     wait $!
@@ -101,45 +101,45 @@ done
 [ -z "$(ls -A tmp)" ] || die "these temporary files remain: $(ls -A tmp)"
 rm -f x.ply
 TMPDIR=$PWD/nowhere
-expect 1 pcgpu voxelize --cpu --voxel-size 0.05 --memory 1M big.bin -o x.ply
+expect 1 pcgpu voxelize --cpu --voxel-size 0.05 --set memory=1M big.bin -o x.ply
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: No such file or directory; choose another folder by TMPDIR'
 unset TMPDIR
 # What is not possible is an error that says so, and writes nothing.
-expect 1 pcgpu voxelize --cpu --memory 4M --layout openpcdet --voxelization dynamic --voxel-size 0.5 big.bin -o x.npz
+expect 1 pcgpu voxelize --cpu --set memory=4M --layout openpcdet --set voxelization=dynamic --voxel-size 0.5 big.bin -o x.npz
 stderr_has '^pcgpu: big\.bin: needs more than .* no dynamic voxelization'
 for LIMIT in '--max-points 5' '--max-voxels 2000'; do
-    expect 1 $VOXELIZE --cpu --memory 4M $LIMIT big.bin -o x.npz
-    stderr_is_one '^pcgpu: big\.bin: needs more than .* no max-points or max-voxels; leave it out, downsample the file first \(pcgpu voxelize --voxel-size.* --memory$'
+    expect 1 $VOXELIZE --cpu --set memory=4M $LIMIT big.bin -o x.npz
+    stderr_is_one '^pcgpu: big\.bin: needs more than .* no max-points or max-voxels; leave it out, downsample the file first \(pcgpu voxelize --voxel-size.* --set memory$'
 done
-expect 1 $VOXELIZE --cpu --memory 4M --features points big.bin -o x.npz
+expect 1 $VOXELIZE --cpu --set memory=4M --features points big.bin -o x.npz
 stderr_has '^pcgpu: big\.bin: needs more than .* no features of the points of a voxel; '
 "$PCGPU" convert big.bin -o big.pcd
-expect 1 $VOXELIZE --cpu --memory 4M big.pcd -o x.ply
+expect 1 $VOXELIZE --cpu --set memory=4M big.pcd -o x.ply
 stderr_has '^pcgpu: big\.pcd: \.pcd is not read in pieces; '
 head -c 11519999 big.bin > cut.bin
-expect 1 $VOXELIZE --cpu --memory 4M cut.bin -o x.ply
+expect 1 $VOXELIZE --cpu --set memory=4M cut.bin -o x.ply
 stderr_has '^pcgpu: cut\.bin: 11519999 bytes are not whole records of 4 float32 '
 "$PCGPU" convert big.bin -o big.las
 head -c 9000000 big.las > cut.las
-expect 1 $VOXELIZE --cpu --memory 4M cut.las -o x.ply
+expect 1 $VOXELIZE --cpu --set memory=4M cut.las -o x.ply
 stderr_has '^pcgpu: cut\.las: file ends after [0-9]+ of 720000 points'
-expect 0 $VOXELIZE --cpu --memory 4M big.las -o las.ply
+expect 0 $VOXELIZE --cpu --set memory=4M big.las -o las.ply
 expect 0 $VOXELIZE big.las -o las_whole.ply
 same las.ply las_whole.ply
 # A file of gzip is not read in pieces, whatever format is given for what it holds: its compressed bytes are no points.
 if gzip -c big.bin > packed.bin.gz 2> /dev/null; then
     head -c $((16 - $(wc -c < packed.bin.gz) % 16)) /dev/zero >> packed.bin.gz # whole records
-    expect 1 $VOXELIZE --cpu --memory 1M -F bin packed.bin.gz -o x.ply
+    expect 1 $VOXELIZE --cpu --set memory=1M -F bin packed.bin.gz -o x.ply
     stderr_has '^pcgpu: packed\.bin\.gz: is compressed by gzip, and such a file is not read in pieces; give more memory, or expand it'
     absent x.ply
 else
     skip_part gzip 'it is not there'
 fi
 for BAD in 0 1K 3X -1M M '' 1e9; do
-    expect 2 $VOXELIZE --cpu --memory "$BAD" big.bin -o x.ply
-    stderr_has '^pcgpu: --memory: ".*" is not a size of memory; give '
+    expect 2 $VOXELIZE --cpu --set memory="$BAD" big.bin -o x.ply
+    stderr_has '^pcgpu: --set memory: ".*" is not a size of memory; give '
 done
-expect 2 "$PCGPU" voxelize --voxel-size 0.5 --cuda --memory 4M big.bin -o x.ply
+expect 2 "$PCGPU" voxelize --voxel-size 0.5 --cuda --set memory=4M big.bin -o x.ply
 stderr_has 'memory: files in pieces are voxelized on the CPU'
 absent x.ply x.npz
 finish

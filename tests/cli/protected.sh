@@ -43,10 +43,10 @@ done
 # The options, a line for each row of the table: OPTION:COMMANDS FILE COMMAND...
 cat > ../rows << END
 seeds:FOR_SAMPLE seeds.txt sample -m 3 --seeds seeds.txt a.bin
-nuscenes:FOR_SWEEPS nu/v1.0-mini/sample_data.json sample -m 3 --sweeps 2 --nuscenes nu --fields 4 nu/samples/x.pcd.bin
-scans:FOR_SWEEPS scans.txt sample -m 3 --sweeps 2 --scans scans.txt --poses poses.txt b.bin
-poses:FOR_SWEEPS poses.txt sample -m 3 --sweeps 2 --scans scans.txt --poses poses.txt b.bin
-target-camera:FOR_REGISTER cam2.txt register --camera cam.txt --target-camera cam2.txt,depth_scale=0.001 frames/frame-000001.png frames/frame-000000.png
+nuscenes:FOR_SWEEPS nu/v1.0-mini/sample_data.json sample -m 3 --set sweeps=2 --set nuscenes=nu --fields 4 nu/samples/x.pcd.bin
+scans:FOR_SWEEPS scans.txt sample -m 3 --set sweeps=2 --set scans=scans.txt --set poses=poses.txt b.bin
+poses:FOR_SWEEPS poses.txt sample -m 3 --set sweeps=2 --set scans=scans.txt --set poses=poses.txt b.bin
+target-camera:FOR_REGISTER cam2.txt register --camera cam.txt --set target-camera=cam2.txt,depth_scale=0.001 frames/frame-000001.png frames/frame-000000.png
 camera:FOR_READERS cam.txt info --camera cam.txt frames/frame-000000.png
 init:FOR_REGISTER T.txt register --init T.txt a.bin b.bin
 init:FOR_ODOMETRY T.txt odometry --init T.txt a.bin b.bin
@@ -55,7 +55,7 @@ pairs:FOR_REGISTER pairs.txt register --pairs pairs.txt
 timestamps:FOR_TRAJECTORY times.txt odometry --timestamps times.txt a.bin b.bin
 ground-truth:FOR_TRAJECTORY poses.txt odometry --ground-truth poses.txt a.bin b.bin
 ground-truth:FOR_VIEW poses.txt view poses.txt --ground-truth poses.txt -o m.png
-calibration:FOR_TRAJECTORY calib.txt odometry --ground-truth poses.txt --calibration calib.txt a.bin b.bin
+calibration:FOR_TRAJECTORY calib.txt odometry --ground-truth poses.txt --set calibration=calib.txt a.bin b.bin
 poses:FOR_FUSE poses.txt fuse --camera cam.txt --poses poses.txt frames/ -o m.ply
 color:FOR_MODEL colors/list.txt fuse --camera cam.txt --poses poses.txt --color colors/list.txt frames/ -o m.ply
 transform:FOR_CONVERT T.txt convert --transform T.txt a.bin -o m.ply
@@ -70,10 +70,10 @@ folder colors/frame-000001.png odometry --camera cam.txt --reference model --col
 pose poses/frame-000001.pose.txt fuse --camera cam.txt --poses poses frames/ -o m.ply
 truth poses/frame-000001.pose.txt odometry --ground-truth poses a.bin b.bin
 truth poses/frame-000001.pose.txt evaluate --ground-truth poses poses.txt
-sweep nu/sweeps/y.pcd.bin sample -m 3 --sweeps 3 --nuscenes nu --fields 4 nu/samples/x.pcd.bin
-earlier nu/sweeps/z.pcd.bin sample -m 3 --sweeps 3 --nuscenes nu --fields 4 nu/samples/x.pcd.bin
-table nu/v1.0-mini/ego_pose.json sample -m 3 --sweeps 2 --nuscenes nu --fields 4 nu/samples/x.pcd.bin
-scan a.bin sample -m 3 --sweeps 2 --scans scans.txt --poses poses.txt b.bin
+sweep nu/sweeps/y.pcd.bin sample -m 3 --set sweeps=3 --set nuscenes=nu --fields 4 nu/samples/x.pcd.bin
+earlier nu/sweeps/z.pcd.bin sample -m 3 --set sweeps=3 --set nuscenes=nu --fields 4 nu/samples/x.pcd.bin
+table nu/v1.0-mini/ego_pose.json sample -m 3 --set sweeps=2 --set nuscenes=nu --fields 4 nu/samples/x.pcd.bin
+scan a.bin sample -m 3 --set sweeps=2 --set scans=scans.txt --set poses=poses.txt b.bin
 times kitti/times.txt odometry kitti
 truth kitti/poses.txt odometry kitti
 calibration kitti/calib.txt odometry kitti
@@ -121,10 +121,10 @@ done < ../all
 
 # Other outputs than --json.
 cp cam2.txt ../kept
-expect 1 pcgpu register --camera cam.txt --target-camera cam2.txt frames/frame-000001.png frames/frame-000000.png -f --transform cam2.txt
+expect 1 pcgpu register --camera cam.txt --set target-camera=cam2.txt frames/frame-000001.png frames/frame-000000.png -f --transform cam2.txt
 same cam2.txt ../kept
 expect 1 pcgpu fuse --camera cam.txt --poses poses.txt --color colors frames/ -f --output-format ply -o colors/frame-000001.png
-expect 1 pcgpu sample -m 3 --sweeps 3 --nuscenes nu --fields 4 nu/samples/x.pcd.bin -f -o nu/sweeps/y.pcd.bin
+expect 1 pcgpu sample -m 3 --set sweeps=3 --set nuscenes=nu --fields 4 nu/samples/x.pcd.bin -f -o nu/sweeps/y.pcd.bin
 same b.bin nu/sweeps/y.pcd.bin
 # A folder of inputs may have outputs of earlier runs, too.
 expect 0 pcgpu fuse --camera cam.txt --poses poses.txt --color colors frames/ -o colors/m.ply

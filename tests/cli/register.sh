@@ -22,9 +22,9 @@ stderr_has '^pcgpu: source\.bin -> target\.bin: moved 0\.100 m, '
 
 expect 0 pcgpu register $TUNE source.bin target.bin --transform T
 same T ../matrix
-expect 0 pcgpu register $TUNE source.bin target.bin --transform-format kitti -f --transform K
+expect 0 pcgpu register $TUNE source.bin target.bin --set transform-format=kitti -f --transform K
 [ "$(awk 'NF == 12' K | wc -l)" -eq 1 ] || die 'kitti is not one line of 12 numbers'
-expect 0 pcgpu register $TUNE source.bin target.bin --transform-format tum -f --transform Q
+expect 0 pcgpu register $TUNE source.bin target.bin --set transform-format=tum -f --transform Q
 [ "$(grep -v '^#' Q | awk 'NF == 8' | wc -l)" -eq 1 ] || die 'tum is not one line of 8 numbers'
 [ "$(numbers Q)" = '0.00 -0.10 0.00 0.00 0.00 0.00 0.00 1.00 ' ] || die "tum is $(cat Q)"
 
@@ -86,7 +86,7 @@ printf '\033[31mred\n' > red
 expect 1 pcgpu register s.bin s.bin --init red
 stderr_has '^pcgpu: red: "\\x1b\[31mred" is not a finite number; '
 # Options out of range are errors of usage.
-expect 2 pcgpu register s.bin s.bin --max-distance 1e9
-stderr_has '^pcgpu: --max-distance: .*1000000'
+expect 2 pcgpu register s.bin s.bin --set max-distance=1e9
+stderr_has '^pcgpu: --set max-distance: .*1000000'
 expect 2 pcgpu register s.bin s.bin --voxel-size 1e9
 finish

@@ -11,7 +11,7 @@ stderr_has 'converged after [0-9]+ iterations, associated by projection: [0-9]+ 
 stderr_has ': maps [0-9.]+ s$'
 stderr_has ': level 3 [0-9.]+ s$'
 cp "$OUT" auto.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --association projective --json r.json
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set association=projective --json r.json
 same "$OUT" auto.txt
 LAST='the JSON of a projective registration'
 grep -q '"association": "projective", "T_target_source"' r.json || die 'no association in the result'
@@ -22,7 +22,7 @@ expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -q --threads 1
 same "$OUT" auto.txt
 
 # As clouds: asked for, by a method, or with a cloud.
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --association nearest --json r.json -f -v
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set association=nearest --json r.json -f -v
 stderr_has 'points matched'
 grep -q '"association": "nearest"' r.json || die 'the association of clouds'
 cp "$OUT" nearest.txt
@@ -33,16 +33,16 @@ expect 0 pcgpu register --config "$CAMERA" "$A" b.ply -v
 stderr_has 'points matched'
 
 # Options that are its own.
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --level-iterations 4,5,10 --levels 3
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set level-iterations=4,5,10 --set levels=3
 same "$OUT" auto.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --target-camera 525,525,319.5,239.5
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set target-camera=525,525,319.5,239.5
 same "$OUT" auto.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --level-iterations 0,3 --json r.json -f
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set level-iterations=0,3 --json r.json -f
 grep -q '"level_iterations": \[0, ' r.json || die 'a level without iterations'
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --levels 1 --json r.json -f
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set levels=1 --json r.json -f
 grep -Eq '"iterations": [1-9][0-9]*, "level_iterations": \[[1-9][0-9]*\]' r.json || die 'one level'
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --levels 6
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --bilateral 0.03
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set levels=6
+expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set bilateral=0.03
 ! cmp -s "$OUT" auto.txt || die 'the bilateral filter does nothing'
 printf 'camera: [525, 525, 319.5, 239.5]\nregister: {level_iterations: [4, 5, 10], association: projective, target_camera: {fx: 525, fy: 525, cx: 319.5, cy: 239.5}}\n' > c.yaml
 expect 0 pcgpu register --config c.yaml "$A" "$B"
@@ -52,7 +52,7 @@ stdout_has '^  level_iterations: \[4, 5, 10\]$'
 stdout_has '^  association: "?projective"?$'
 
 # The configuration in effect gives the same again, whatever was left to the inputs.
-for WORDS in '' '--levels 2' '--max-distance 0.2 --min-score 0.5'; do
+for WORDS in '' '--set levels=2' '--set max-distance=0.2 --min-score 0.5'; do
     expect 0 pcgpu register --config "$CAMERA" $WORDS "$A" "$B"
     cp "$OUT" wanted.txt
     expect 0 pcgpu register --config "$CAMERA" $WORDS --dry-run "$A" "$B"
@@ -103,8 +103,8 @@ same got.txt wanted.txt
 # An image that is a target and then a source, or the reverse, is seen through the camera of its role.
 for ASSOCIATION in nearest projective; do
     printf '%s\t%s\n' "$A" "$B" "$ROOM/frame-000002.png" "$A" > list.txt
-    expect 4 pcgpu register --association $ASSOCIATION --config "$CAMERA" --target-camera 400,400,319.5,239.5 --pairs list.txt --json pairs.json -f
-    expect 4 pcgpu register --association $ASSOCIATION --config "$CAMERA" --target-camera 400,400,319.5,239.5 "$ROOM/frame-000002.png" "$A" \
+    expect 4 pcgpu register --set association=$ASSOCIATION --config "$CAMERA" --set target-camera=400,400,319.5,239.5 --pairs list.txt --json pairs.json -f
+    expect 4 pcgpu register --set association=$ASSOCIATION --config "$CAMERA" --set target-camera=400,400,319.5,239.5 "$ROOM/frame-000002.png" "$A" \
         --json one.json -f
     sed -n 's/.*"T_target_source": \[\([^]]*\).*/\1/p' one.json > wanted.txt
     sed -n '2s/.*"T_target_source": \[\([^]]*\).*/\1/p' pairs.json > got.txt
@@ -119,19 +119,19 @@ refused() { # refused PATTERN ARGUMENT...
     stderr_has "$PATTERN"
     stdout_is ''
 }
-refused '--association: "closest" is not .*projective' --association closest --config "$CAMERA" "$A" "$B"
-refused 'b\.ply: not a depth image, and projective association needs two' --association projective --config "$CAMERA" "$A" b.ply
-refused 'method is for association nearest' --association projective --method plane --config "$CAMERA" "$A" "$B"
+refused '--set association: "closest" is not .*projective' --set association=closest --config "$CAMERA" "$A" "$B"
+refused 'b\.ply: not a depth image, and projective association needs two' --set association=projective --config "$CAMERA" "$A" b.ply
+refused 'method is for association nearest' --set association=projective --method plane --config "$CAMERA" "$A" "$B"
 refused 'init: a search for a start needs association nearest' --init auto --config "$CAMERA" "$A" "$B"
-refused 'max-iterations is for clouds, and depth images are given; leave it out' --max-iterations 9 --config "$CAMERA" "$A" "$B"
-refused 'bilateral is for depth images by projective association; leave it out' --bilateral 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
-refused 'max-distance has no effect on method ndt; leave it out' --max-distance 1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
-refused '7 levels of projective association; give 1 to 6' --levels 7 --config "$CAMERA" "$A" "$B"
-refused '2 levels and iterations of 3 levels; leave levels out' --levels 2 --level-iterations 1,2,3 --config "$CAMERA" "$A" "$B"
+refused 'max-iterations is for clouds, and depth images are given; leave it out' --set max-iterations=9 --config "$CAMERA" "$A" "$B"
+refused 'bilateral is for depth images by projective association; leave it out' --set bilateral=1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
+refused 'max-distance has no effect on method ndt; leave it out' --set max-distance=1 "$PCGPU_SOURCE/testdata/street.bin" "$PCGPU_SOURCE/testdata/street.bin"
+refused '7 levels of projective association; give 1 to 6' --set levels=7 --config "$CAMERA" "$A" "$B"
+refused '2 levels and iterations of 3 levels; leave levels out' --set levels=2 --set level-iterations=1,2,3 --config "$CAMERA" "$A" "$B"
 for LIST in '' 4,5, ,4 4,x 4.5 -1,4 4,0 1,1,1,1,1,1,1 100001; do
-    refused 'are not the iterations of levels; give 1 to 6 whole numbers' "--level-iterations=$LIST" --config "$CAMERA" "$A" "$B"
+    refused 'are not the iterations of levels; give 1 to 6 whole numbers' --set "level-iterations=$LIST" --config "$CAMERA" "$A" "$B"
 done
-refused 'camera: cy is missing' --target-camera fx=1,fy=2,cx=3 --config "$CAMERA" "$A" "$B"
+refused 'camera: cy is missing' --set target-camera=fx=1,fy=2,cx=3 --config "$CAMERA" "$A" "$B"
 refused 'a depth image becomes points through a camera' "$A" "$B"
 
 # Images that cannot be registered: of other sizes exit 1, without a surface or overlap 4 with the reason.

@@ -17,7 +17,7 @@ TUNE='--voxel-size 0.2'
 
 # alone SOURCE TARGET FORMAT: the transform by the command for one pair, as one line.
 alone() {
-    pcgpu register $TUNE "$1" "$2" --transform-format "$3" 2> /dev/null < /dev/null | tr '\n' ' ' | sed 's/ $//'
+    pcgpu register $TUNE "$1" "$2" --set transform-format="$3" 2> /dev/null < /dev/null | tr '\n' ' ' | sed 's/ $//'
     echo
 }
 # All formats and methods, more pairs than threads and fewer, a shared target, a shared source, a pair as it was.
@@ -28,32 +28,32 @@ for FORMAT in matrix kitti tum; do
     [ "$(awk 'NF >= 8' ../expected | wc -l)" -eq 5 ] || die "the pairs alone gave $(cat ../expected)"
     [ $FORMAT = kitti ] && TEAMS='1 2 16' || TEAMS=2
     for THREADS in $TEAMS; do
-        expect 0 pcgpu register $TUNE --threads $THREADS --pairs list --transform-format $FORMAT
+        expect 0 pcgpu register $TUNE --threads $THREADS --pairs list --set transform-format=$FORMAT
         stderr_is_one '^pcgpu: 5 pairs: 5 done, 0 skipped, 0 failed, '
         same "$OUT" ../expected
     done
 done
 for METHOD in plane point gicp; do
-    expect 0 pcgpu register $TUNE --method $METHOD s2.bin t.bin --transform-format kitti
+    expect 0 pcgpu register $TUNE --method $METHOD s2.bin t.bin --set transform-format=kitti
     cp "$OUT" ../expected
-    expect 0 pcgpu register $TUNE --method $METHOD --threads 2 --pairs list --transform-format kitti
+    expect 0 pcgpu register $TUNE --method $METHOD --threads 2 --pairs list --set transform-format=kitti
     sed -n 2p "$OUT" > ../line
     same ../line ../expected
 done
 # With a search for the start the lines are those of the pairs alone, too.
 for PAIR in 's1.bin t.bin' 's2.bin t.bin' 's3.bin t.bin' 't.bin s3.bin' 's1.bin s2.bin'; do
-    pcgpu register $TUNE --init auto $PAIR --transform-format kitti < /dev/null 2> /dev/null
+    pcgpu register $TUNE --init auto $PAIR --set transform-format=kitti < /dev/null 2> /dev/null
 done > ../expected
-expect 0 pcgpu register $TUNE --init auto --threads 2 --pairs list --transform-format kitti
+expect 0 pcgpu register $TUNE --init auto --threads 2 --pairs list --set transform-format=kitti
 same "$OUT" ../expected
-expect 0 pcgpu register $TUNE --pairs list --transform-format kitti
+expect 0 pcgpu register $TUNE --pairs list --set transform-format=kitti
 cp "$OUT" ../lines
-pcgpu register $TUNE --pairs - --transform-format kitti < list > "$OUT" 2> "$ERR"
+pcgpu register $TUNE --pairs - --set transform-format=kitti < list > "$OUT" 2> "$ERR"
 expected 0 $?
 same "$OUT" ../lines
 # Many pairs, with all of them to the same target.
 awk 'BEGIN { for (i = 0; i < 70; i++) print "s" i % 4 + 1 ".bin t.bin" }' > many
-expect 0 pcgpu register $TUNE --pairs many --transform-format kitti
+expect 0 pcgpu register $TUNE --pairs many --set transform-format=kitti
 [ "$(wc -l < "$OUT")" -eq 70 ] || die 'not a line a pair'
 for K in 1 2 3 4; do
     alone s$K.bin t.bin kitti > ../expected
@@ -64,18 +64,18 @@ done
 # A pipe is read once, and the pairs of a list may be read in any order.
 mkfifo pipe.bin
 printf 's1.bin t.bin\ns2.bin pipe.bin\n' > piped
-expect 2 pcgpu register $TUNE --pairs piped --transform-format kitti
+expect 2 pcgpu register $TUNE --pairs piped --set transform-format=kitti
 stderr_has 'piped:2: pipe\.bin is a pipe; give files'
 rm pipe.bin piped
 
 # Names with blanks, comments and empty lines, and a start for all.
 printf '# pairs\n\na b.bin\tt.bin\n  # and\n \t\ns2.bin t.bin' > blanks
-expect 0 pcgpu register $TUNE --pairs blanks --transform-format kitti
+expect 0 pcgpu register $TUNE --pairs blanks --set transform-format=kitti
 sed -n 1,2p ../lines > ../expected
 same "$OUT" ../expected
 sed -n 1p ../lines > start
-pcgpu register $TUNE s2.bin t.bin --init start --transform-format kitti > ../expected 2> "$ERR"
-expect 0 pcgpu register $TUNE --pairs blanks --init start --transform-format kitti
+pcgpu register $TUNE s2.bin t.bin --init start --set transform-format=kitti > ../expected 2> "$ERR"
+expect 0 pcgpu register $TUNE --pairs blanks --init start --set transform-format=kitti
 sed -n 2p "$OUT" > ../line
 same ../line ../expected
 
@@ -83,7 +83,7 @@ same ../line ../expected
 printf 's1.bin t.bin\nmissing.bin t.bin\nplane.bin plane.bin\n\nfew.bin t.bin\ns2.bin wide.bin\ns2.bin t.bin\n' > mixed
 NAN='nan nan nan nan nan nan nan nan nan nan nan nan'
 { sed -n 1p ../lines; echo "$NAN"; echo "$NAN"; echo "$NAN"; echo "$NAN"; sed -n 2p ../lines; } > ../expected
-expect 1 pcgpu register $TUNE --pairs mixed --transform-format kitti --json report --transform T
+expect 1 pcgpu register $TUNE --pairs mixed --set transform-format=kitti --json report --transform T
 same "$OUT" ../expected
 same T ../expected
 stderr_has '^pcgpu: mixed:2: missing\.bin: '
@@ -96,7 +96,7 @@ stderr_has '^pcgpu: mixed:6: s2\.bin: the target spans '
 sed -n 1p report | grep -q '"source": "s1.bin", "target": "t.bin".*"outputs": {"transform": "T"}' || die 'no pair in --json'
 sed -n 3p report | grep -q '"T_target_source": \[1, 0' || die 'the transform of a pair that did not converge is missing'
 printf 'plane.bin plane.bin\ns1.bin t.bin\n' > open
-expect 4 pcgpu register $TUNE --pairs open --transform-format tum
+expect 4 pcgpu register $TUNE --pairs open --set transform-format=tum
 [ "$(sed -n 1p "$OUT")" = 'nan nan nan nan nan nan nan nan' ] || die 'an open direction is not told'
 expect 4 pcgpu register $TUNE --pairs open
 [ "$(sed -n 1p "$OUT")" = "$NAN nan nan nan nan" ] || die 'an open direction is not told'
@@ -111,14 +111,14 @@ expect 1 pcgpu register $TUNE --pairs three -o out/ --json -
 expect 0 pcgpu register $TUNE s2.bin t.bin -o single.bin
 same out/s2.bin single.bin
 # There are files of these names by now.
-expect 1 pcgpu register $TUNE --pairs three -o out/ --transform-format kitti
+expect 1 pcgpu register $TUNE --pairs three -o out/ --set transform-format=kitti
 [ "$(grep -c "^$NAN\$" "$OUT")" -eq 3 ] || die 'a pair whose output failed has a transform'
 stderr_has '^pcgpu: three:1: out/s1\.bin: exists already'
 rm -r out single.bin
 
 # A run that was ended goes on: pairs that are done have their transforms, from the lines of --json or once more.
 printf 's1.bin t.bin\ns2.bin t.bin\nplane.bin plane.bin\n' > three
-expect 4 pcgpu register $TUNE --pairs three -o out/ --transform-format kitti --transform T --json j
+expect 4 pcgpu register $TUNE --pairs three -o out/ --set transform-format=kitti --transform T --json j
 cp "$OUT" ../expected
 cp -R out ../out
 for DONE in 's1.bin' 's2.bin' 's1.bin s2.bin plane.bin' ''; do
@@ -126,7 +126,7 @@ for DONE in 's1.bin' 's2.bin' 's1.bin s2.bin plane.bin' ''; do
         rm -r out && mkdir out
         [ -z "$DONE" ] || (cd ../out && cp $DONE "$WORK/here/out")
         rm -f T
-        expect 4 pcgpu register $TUNE --pairs three -o out/ --skip-existing --transform-format kitti --transform T $JSON
+        expect 4 pcgpu register $TUNE --pairs three -o out/ --skip-existing --set transform-format=kitti --transform T $JSON
         same "$OUT" ../expected
         same T ../expected
         diff -r out ../out || die 'other outputs'
@@ -134,7 +134,7 @@ for DONE in 's1.bin' 's2.bin' 's1.bin s2.bin plane.bin' ''; do
     [ "$(sed 's/.*"line": \([0-9]*\).*"exit_code": \([0-9]\).*/\1:\2/' j | tr '\n' ' ')" = '1:0 2:0 3:4 ' ] || die "the report is $(cat j)"
 done
 stderr_has '^pcgpu: 3 pairs: 3 done, of which 1 did not converge, 0 skipped'
-expect 4 pcgpu register $TUNE --pairs three -o out/ --skip-existing --transform-format kitti --json j
+expect 4 pcgpu register $TUNE --pairs three -o out/ --skip-existing --set transform-format=kitti --json j
 stderr_has '^pcgpu: 3 pairs: 1 done, of which 1 did not converge, 2 skipped'
 same "$OUT" ../expected
 echo other > out/s1.bin
@@ -178,8 +178,8 @@ refused '^pcgpu: \.: is a folder' --pairs .
 refused 'standard input is given 2 times' --pairs - --init -
 refused 'leave one of both out' --pairs list s1.bin t.bin
 refused 'is a folder' --pairs list --transform ./
-refused '5 pairs and one --output; give --output DIR/' --pairs list -o x.bin
-refused '5 pairs and one --output \(standard output\)' --pairs list -o -
+refused '5 pairs and one output; give a folder, DIR/' --pairs list -o x.bin
+refused '5 pairs and one output \(standard output\)' --pairs list -o -
 printf 's1.bin t.bin\ns2.bin t.bin\n./s1.bin s2.bin\n' > wrong
 refused 'lines 1 and 3 have the same output \./s1\.bin; ' --pairs wrong -o ./
 rm wrong

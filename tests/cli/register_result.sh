@@ -47,9 +47,9 @@ stdout_is ''
 stderr_has '^pcgpu: near\.bin: did not converge: '
 [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line'
 for FORMAT in matrix kitti tum; do
-    expect 4 pcgpu register near.bin far.bin --transform-format $FORMAT
+    expect 4 pcgpu register near.bin far.bin --set transform-format=$FORMAT
     stdout_is ''
-    expect 4 pcgpu register near.bin far.bin --transform-format $FORMAT --transform -
+    expect 4 pcgpu register near.bin far.bin --set transform-format=$FORMAT --transform -
     stdout_is ''
 done
 expect 4 pcgpu register near.bin far.bin -o -
@@ -69,7 +69,7 @@ size_is "$OUT" "$(wc -c < s.bin)"
 
 # A list keeps its lines in step: nan is no transform.
 printf 's.bin t.bin\nnear.bin far.bin\n' > list
-expect 4 pcgpu register --pairs list --transform-format kitti
+expect 4 pcgpu register --pairs list --set transform-format=kitti
 [ "$(sed -n 2p "$OUT")" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'the line of what did not converge'
 [ "$(wc -l < "$ERR")" -eq 2 ] || die 'a list has a line for each pair on standard output alone'
 printf 's.bin t.bin\n' > one

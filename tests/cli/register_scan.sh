@@ -1,4 +1,4 @@
-# register --min-range and --beam-correction: what they leave out and turn, for every method, lists and
+# register --set min-range and beam-correction: what they leave out and turn, for every method, lists and
 # sequences, and where they are refused.
 . "${0%/*}/lib.sh"
 export OMP_WAIT_POLICY=passive
@@ -17,7 +17,7 @@ for METHOD in ndt plane gicp point; do
     expect 0 pcgpu register -q --method $METHOD --voxel-size 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
     cp "$OUT" ../wanted
     for THREADS in 1 2; do
-        expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel-size 0.5 --min-range 2 b.bin a.bin --json r.json -f
+        expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel-size 0.5 --set min-range=2 b.bin a.bin --json r.json -f
         same "$OUT" ../wanted
     done
     grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000, "on_carrier": 0}' r.json || die "the counts: $(cat r.json)"
@@ -25,30 +25,30 @@ for METHOD in ndt plane gicp point; do
     expect 0 pcgpu register -q --method $METHOD --voxel-size 0.5 b.bin a.bin
     differ "$OUT" ../wanted
 done
-expect 0 pcgpu register b.bin a.bin --min-range 2 -v
-stderr_has '0 records at the origin and 8000 nearer than --min-range dropped'
+expect 0 pcgpu register b.bin a.bin --set min-range=2 -v
+stderr_has '0 records at the origin and 8000 nearer than min-range dropped'
 
 # A list and -o: what is written is what was registered, moved.
 printf 'b.bin a.bin\na.bin b.bin\nb.bin a.bin\n' > list
-expect 0 pcgpu register -q --min-range 2 --beam-correction 0.205 b.bin a.bin -o moved.bin --transform-format kitti
+expect 0 pcgpu register -q --set min-range=2 --set beam-correction=0.205 b.bin a.bin -o moved.bin --set transform-format=kitti
 cp "$OUT" ../wanted
 size_is moved.bin 960000
-expect 0 pcgpu register -q --threads 2 --min-range 2 --beam-correction 0.205 --pairs list --transform-format kitti
+expect 0 pcgpu register -q --threads 2 --set min-range=2 --set beam-correction=0.205 --pairs list --set transform-format=kitti
 sed -n 3p "$OUT" > ../line
 same ../line ../wanted
 printf 'register: {min_range: 2, beam_correction: 0.205}\n' > c.yaml
-expect 0 pcgpu register -q --config c.yaml b.bin a.bin --transform-format kitti
+expect 0 pcgpu register -q --config c.yaml b.bin a.bin --set transform-format=kitti
 same "$OUT" ../wanted
 
 # 12 m ahead and 1 m up: the elevation rises by the angle, the range stays.
 awk 'BEGIN { for (i = 0; i < 40; i++) for (j = 0; j < 40; j++) print 12, (i - 20) * 0.2, (j - 20) * 0.1, 7; print 12, 0, 1, 9 }' |
     floats > wall.bin
-expect 4 pcgpu register -q wall.bin wall.bin --beam-correction 10 -o up.bin
+expect 4 pcgpu register -q wall.bin wall.bin --set beam-correction=10 -o up.bin
 records up.bin | tail -n 1 | awk '{ r = sqrt($1 ^ 2 + $3 ^ 2); e = atan2($3, $1) * 57.29577951308232
     exit !(r > sqrt(145) - 1e-4 && r < sqrt(145) + 1e-4 && e > 14.7635 && e < 14.7637 && $2 == 0 && $4 == 9) }' ||
     die "the point is at $(records up.bin | tail -n 1)"
 checked
-expect 4 pcgpu register -q wall.bin wall.bin --beam-correction=-10 -o down.bin
+expect 4 pcgpu register -q wall.bin wall.bin --set beam-correction=-10 -o down.bin
 records down.bin | tail -n 1 | awk '{ e = atan2($3, $1) * 57.29577951308232; exit !(e > -5.2365 && e < -5.2363) }' ||
     die "the point is at $(records down.bin | tail -n 1)"
 checked
@@ -60,12 +60,12 @@ for REFERENCE in previous keyframe model; do
     expect 0 pcgpu odometry -q --reference $REFERENCE t?.bin --trajectory -
     cp "$OUT" ../wanted
     for THREADS in 1 2; do
-        expect 0 pcgpu odometry -q --threads $THREADS --reference $REFERENCE --min-range 2 s?.bin --trajectory - --json j -f
+        expect 0 pcgpu odometry -q --threads $THREADS --reference $REFERENCE --set min-range=2 s?.bin --trajectory - --json j -f
         same "$OUT" ../wanted
     done
 done
 [ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000, "on_carrier": 0}' j)" -eq 5 ] || die "the counts: $(cat j)"
-expect 0 pcgpu odometry -q --beam-correction 0.205 --min-range 2 s?.bin --trajectory whole.txt
+expect 0 pcgpu odometry -q --beam-correction 0.205 --set min-range=2 s?.bin --trajectory whole.txt
 
 # Where they have no effect, and what is out of range.
 ROOM=$DATA/room
@@ -77,26 +77,26 @@ refused() {
     stdout_is ''
     stderr_has "$PATTERN"
 }
-refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --beam-correction 1
-refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --beam-correction 1 \
-    --association nearest
-refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --min-range 1
-expect 2 pcgpu odometry $CAMERA $ROOM/*.png --min-range 1
+refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set beam-correction=1
+refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set beam-correction=1 \
+    --set association=nearest
+refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set min-range=1
+expect 2 pcgpu odometry $CAMERA $ROOM/*.png --set min-range=1
 stdout_is ''
 stderr_has '^pcgpu: min-range is for clouds, and depth images'
-expect 2 pcgpu fuse $CAMERA $ROOM/*.png --poses $ROOM/poses_tum.txt -o x.ply --min-range 1
+expect 2 pcgpu fuse $CAMERA $ROOM/*.png --poses $ROOM/poses_tum.txt -o x.ply --set min-range=1
 expect 2 pcgpu evaluate whole.txt --ground-truth whole.txt --beam-correction 0.205
 printf "$ROOM/frame-000001.png $ROOM/frame-000000.png\n" > images
-refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA --pairs images --min-range 1
+refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA --pairs images --set min-range=1
 expect 0 pcgpu evaluate --config c.yaml whole.txt --ground-truth whole.txt
-expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --association nearest --min-range 2 --json r.json -f
+expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set association=nearest --set min-range=2 --json r.json -f
 grep -Eq '"too_near": [1-9]' r.json || die 'nothing of a depth image was left out'
 expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --json r.json -f
 grep -q '"min_range": null, "beam_correction": null' r.json || die 'parameters without effect are in --json'
-expect 2 pcgpu register a.bin b.bin --beam-correction 11
-stderr_has '^pcgpu: --beam-correction: .*10'
-expect 2 pcgpu register a.bin b.bin --min-range=-1
-stderr_has '^pcgpu: --min-range: '
+expect 2 pcgpu register a.bin b.bin --set beam-correction=11
+stderr_has '^pcgpu: --set beam-correction: .*10'
+expect 2 pcgpu register a.bin b.bin --set min-range=-1
+stderr_has '^pcgpu: --set min-range: '
 
 # Each cloud is named for its own points; clouds far apart are said to be.
 cp "$PCGPU_SOURCE/testdata/street.bin" nan_s.bin

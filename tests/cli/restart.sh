@@ -31,7 +31,7 @@ done
 run() {
     case $1 in
         sample) set -- sample -m 400 -r in -o "$2/" --indices "$2/" ;;
-        voxelize) set -- voxelize --voxel-size 0.5 -r in -o "$2/" --coords "$2/" ;;
+        voxelize) set -- voxelize --voxel-size 0.5 -r in -o "$2/" --set coords="$2/" ;;
     esac
     LAST="$*"
     : > "$OUT" # the child may be killed before it opens them

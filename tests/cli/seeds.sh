@@ -99,7 +99,7 @@ refused bad.npy 'bad\.npy: file ends after 2 of 3 values; '
 { cat good.npy; printf '\001\000'; } > bad.npy
 refused bad.npy 'bad\.npy: 2 bytes follow the 3 values'
 refused floats.npy "floats\.npy: holds values of type '<f4', and record indices are integers; save it as "
-expect 0 pcgpu voxelize --range auto --voxel-size 8,8,8 line.bin -f -o voxels.npy --coords coords.npy
+expect 0 pcgpu voxelize --range auto --voxel-size 8,8,8 line.bin -f -o voxels.npy --set coords=coords.npy
 refused coords.npy 'coords\.npy: its shape is \([0-9]+, 4\); record indices are one dimension or one column'
 stdin_refused() { # stdin_refused FILE PATTERN
     pcgpu sample -m 3 --seeds - line.bin -o x.bin < "$1" > "$OUT" 2> "$ERR"

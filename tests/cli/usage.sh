@@ -65,6 +65,15 @@ refuse 'did you mean --ratio' sample --ratoi 0.5 a.bin
 refuse '-Z' sample -Z a.bin
 refuse '--count' sample --count
 refuse 'm' sample a.bin -m
+# Keys of --set are no options of the line, whose others are no keys.
+refuse '--max-distance is a key of --set: --set max-distance=0.5$' register --max-distance 0.5 a.bin a.bin
+refuse '--max-distance is a key of --set: --set max-distance=0.5$' register --max-distance=0.5 a.bin a.bin
+refuse '--strict is a key of --set: --set strict$' voxelize --strict a.bin
+refuse 'min-score is no key of --set but an option: --min-score' register --set min-score=1 a.bin a.bin
+refuse 'unknown option --set max-distanc; did you mean --set max-distance' register --set max-distanc=1 a.bin a.bin
+refuse 'unknown option --max-distanc; did you mean --set max-distance' register --max-distanc=1 a.bin a.bin
+refuse 'max-distance needs a value; give --set max-distance=D' register --set max-distance a.bin a.bin
+refuse '--set max-distance: "x" is not a number' register --set max_distance=x a.bin a.bin
 refuse 'value' sample -m 3 --force=yes a.bin
 refuse '--voxel-size' sample -m 3 --voxel-size 1 a.bin
 for BAD in 0 -1 1.5 x '' 3x 99999999999999999999; do
@@ -95,9 +104,9 @@ refuse size voxelize --range auto --voxel-size -1,1,1 a.bin
 refuse features voxelize --range auto --voxel-size 1 --features nonsense a.bin
 refuse dtype voxelize --range auto --voxel-size 1 --dtype float8 a.bin
 refuse max-points voxelize --range auto --voxel-size 1 --max-points -1 a.bin
-refuse levels register --levels 9 a.bin a.bin
+refuse levels register --set levels=9 a.bin a.bin
 refuse method register --method nonsense a.bin a.bin
-refuse 'transform-format' register --transform-format nonsense a.bin a.bin
+refuse 'transform-format' register --set transform-format=nonsense a.bin a.bin
 refuse 'SOURCE|TARGET|two' register a.bin
 refuse 'config|nowhere' sample -m 3 --config nowhere.yaml a.bin
 

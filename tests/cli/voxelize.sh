@@ -4,7 +4,7 @@
     floats > a.bin
 GRID='--range 0,0,0,4,4,4 --voxel-size 1'
 
-expect 0 pcgpu voxelize $GRID a.bin -o v.bin --coords c --counts n --point-voxel p
+expect 0 pcgpu voxelize $GRID a.bin -o v.bin --set coords=c --set counts=n --set point-voxel=p
 stdout_is ''
 [ "$(records v.bin)" = '0.55 0.5 0.5 2
 2.5 0.5 0.5 5
@@ -50,24 +50,24 @@ done
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 -v --json - -o /dev/null drops.bin
 stderr_has '0 points in range in 0 voxels: 0 per voxel on average, 0 at most; max-points loses 0 % of them'
 
-# --strict: what the limits drop fails the input; other reasons do not. The others of several inputs are written.
-expect 0 pcgpu voxelize $GRID --strict --max-points 6 --max-voxels 3 drops.bin -f -o d.bin
+# --set strict: what the limits drop fails the input; other reasons do not. The others of several inputs are written.
+expect 0 pcgpu voxelize $GRID --set strict --max-points 6 --max-voxels 3 drops.bin -f -o d.bin
 for LIMITS in '--max-points 5' '--max-voxels 2'; do # one less than what there is, the origin included
-    expect 1 pcgpu voxelize $GRID --strict $LIMITS drops.bin -o x.bin --coords xc --counts xn --point-voxel xp --json x.json
+    expect 1 pcgpu voxelize $GRID --set strict $LIMITS drops.bin -o x.bin --set coords=xc --set counts=xn --set point-voxel=xp --json x.json
     stderr_has '^pcgpu: drops\.bin: .*(1 points over max-points and 0|0 points over max-points and 2) over max-voxels.*; raise'
     grep -q '"exit_code": 1, "failed": true, "error": ".*strict' x.json || die 'x.json does not say why'
     rm x.json
     absent x.bin xc xn xp
 done
 mkdir strict
-expect 1 pcgpu voxelize $GRID --strict --max-points 2 drops.bin a.bin -o strict/
+expect 1 pcgpu voxelize $GRID --set strict --max-points 2 drops.bin a.bin -o strict/
 present strict/a.npz
 absent strict/drops.npz
 echo 'strict: true' > strict.yaml
 expect 1 pcgpu voxelize $GRID --config strict.yaml --max-points 2 drops.bin -o x.bin
 
 # Nothing in range: a warning, empty arrays, no error.
-expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.bin --counts none
+expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.bin --set counts=none
 size_is none.bin 0
 size_is none 0
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.npz
@@ -92,7 +92,7 @@ stderr_has '^pcgpu: origin\.bin: warning: 0 usable points among 2 records'
 # The cell alone decides, as in spconv 2.3.8: a point at the end of PV-RCNN's range for Waymo is in its last voxel. A range
 # of a fraction of a voxel has a whole last one; OpenPCDet leaves out what is beyond the range in x and y.
 printf '75.2 0 1\n0 75.2 1\n1 1 1\n75.3 0 1\n' > edge.xyz
-expect 0 pcgpu voxelize --range -75.2,-75.2,-2,75.2,75.2,4 --voxel-size 0.1,0.1,0.15 edge.xyz -o x.npz -f --coords edge.txt
+expect 0 pcgpu voxelize --range -75.2,-75.2,-2,75.2,75.2,4 --voxel-size 0.1,0.1,0.15 edge.xyz -o x.npz -f --set coords=edge.txt
 stderr_lacks warning
 [ "$(cut -d' ' -f2- edge.txt | tr '\n' ' ')" = '20 751 1503 20 1503 751 20 761 761 ' ] || die 'the voxels of the edge'
 for CASE in 'pcgpu 4 spconv 3' 'mmdet3d 4 mmdetection3d 2' 'openpcdet 2 OpenPCDet 2'; do
@@ -156,8 +156,8 @@ stderr_has '^pcgpu: utm\.ply: warning: 4 values are beyond 65504'
 expect 0 pcgpu voxelize --voxel-size 1 -q --dtype float16 utm.ply -f -o utm.npy
 stderr_is ''
 # A side array whose name ends in .txt is text: a line for each voxel, or record.
-expect 0 pcgpu voxelize --voxel-size 1 a.bin -f -o v.npy --coords c --counts n --point-voxel p
-expect 0 pcgpu voxelize --voxel-size 1 a.bin -f -o v.npy --coords c.txt --counts n.txt --point-voxel p.txt
+expect 0 pcgpu voxelize --voxel-size 1 a.bin -f -o v.npy --set coords=c --set counts=n --set point-voxel=p
+expect 0 pcgpu voxelize --voxel-size 1 a.bin -f -o v.npy --set coords=c.txt --set counts=n.txt --set point-voxel=p.txt
 od -An -v -t d4 -w16 c | awk '{ $1 = $1; print }' > wanted
 same c.txt wanted
 integers n > wanted
@@ -167,7 +167,7 @@ same p.txt wanted
 # The origin is that of the file: far from it a point is none because its rest of the coordinates is 0, and (0,0,0) is one.
 { printf 'ply\nformat ascii 1.0\nelement vertex 5\nproperty double x\nproperty double y\nproperty double z\nend_header\n'
   printf '%s\n' '499990.1 5399990.1 -1' '500009.9 5400009.9 1' '500000 5400000 0' '500003.3 5400001.3 0.5' 'nan 0 0'; } > utm5.ply
-for LAYOUT in pcgpu 'openpcdet --voxelization hard' 'openpcdet --voxelization dynamic' 'mmdet3d --voxelization hard' 'mmdet3d --voxelization dynamic'; do
+for LAYOUT in pcgpu 'openpcdet --set voxelization=hard' 'openpcdet --set voxelization=dynamic' 'mmdet3d --set voxelization=hard' 'mmdet3d --set voxelization=dynamic'; do
     case $LAYOUT in pcgpu) SIZE='--max-points 5' ;; *hard) SIZE='--max-points 5 --max-voxels 9' ;; *) SIZE='' ;; esac
     for ORIGIN in --drop-origin --keep-origin; do
         expect 0 pcgpu voxelize --layout $LAYOUT $SIZE $ORIGIN --voxel-size 1 --range=499900,5399900,-5,500100,5400100,5 utm5.ply --compression 0 -o u.npz -f

@@ -7,9 +7,9 @@ GRID='--range 0,0,0,4,4,4 --voxel-size 1'
 
 # A folder: each input as it is alone.
 mkdir d
-expect 0 pcgpu voxelize $GRID a.bin b.bin -o d/ --coords d/ --json d/log
+expect 0 pcgpu voxelize $GRID a.bin b.bin -o d/ --set coords=d/ --json d/log
 for NAME in a b; do
-    expect 0 pcgpu voxelize $GRID $NAME.bin -o alone.npz -f --coords alone.coords
+    expect 0 pcgpu voxelize $GRID $NAME.bin -o alone.npz -f --set coords=alone.coords
     same d/$NAME.npz alone.npz
     same d/$NAME.coords.bin alone.coords
 done
@@ -18,7 +18,7 @@ present d/a.bin d/b.bin
 rm -r d alone.npz alone.coords
 
 # --batch: the same features one after the other; the number of the input before z, y, x.
-expect 0 pcgpu voxelize $GRID --batch a.bin b.bin -o v.bin --coords c --counts n --point-voxel p
+expect 0 pcgpu voxelize $GRID --batch a.bin b.bin -o v.bin --set coords=c --set counts=n --set point-voxel=p
 stdout_is ''
 stderr_is ''
 [ "$(records v.bin)" = '0.55 0.5 0.5 2
@@ -46,10 +46,10 @@ expect 0 pcgpu voxelize --range 50,50,50,51,51,51 --voxel-size 1 --batch a.bin b
 present none.npz
 rm -f v.npy v.bin c n p one.bin alone.bin twice.bin wanted none.npz
 
-# All or nothing: a bad input, other columns, --strict, an output that is there already.
+# All or nothing: a bad input, other columns, --set strict, an output that is there already.
 echo short > bad.bin
 for INPUTS in 'a.bin bad.bin b.bin' 'bad.bin a.bin' 'a.bin missing.bin'; do
-    expect 1 pcgpu voxelize $GRID --batch $INPUTS -o x.npz --coords x.coords --json ../log -f
+    expect 1 pcgpu voxelize $GRID --batch $INPUTS -o x.npz --set coords=x.coords --json ../log -f
     stderr_has '^pcgpu: (bad|missing)\.bin: '
     [ "$(grep -c '"failed": true, "error": "' ../log)" -eq "$(wc -l < ../log)" ] || die "../log is $(cat ../log)"
     only a.bin b.bin bad.bin
@@ -62,7 +62,7 @@ expect 1 pcgpu voxelize $GRID --batch a.bin t.ply -o x.npz
 stderr_has '^pcgpu: t\.ply: 3 columns, and a\.bin has 4; '
 expect 0 pcgpu voxelize $GRID --batch --features pillar a.bin t.ply -o x.npz # ten values of whatever
 rm x.npz
-expect 1 pcgpu voxelize $GRID --batch --strict --max-points 1 b.bin a.bin -o x.npz
+expect 1 pcgpu voxelize $GRID --batch --set strict --max-points 1 b.bin a.bin -o x.npz
 stderr_has '^pcgpu: a\.bin: 1 points over max-points'
 absent x.npz
 echo keep > x.npz
@@ -80,9 +80,9 @@ for NAME in x.ply x.pcd; do
 done
 mkdir d
 expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o d/
-stderr_has 'folder.*; give --output FILE'
-expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o x.npz --coords d
-stderr_has 'folder.*; give --coords FILE'
+stderr_has 'folder.*; give a file'
+expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o x.npz --set coords=d
+stderr_has 'folder.*; give a file'
 expect 2 pcgpu voxelize --voxel-size 1 --batch a.bin b.bin -o x.npz
 stderr_has 'one grid; give --range'
 expect 2 pcgpu voxelize $GRID a.bin b.bin -o x.npz # not without --batch

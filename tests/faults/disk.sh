@@ -9,7 +9,7 @@ cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
 COMMANDS='sample --cpu -m 290 ../a.bin -f -o out.bin --indices i.txt
 sample --cpu -m 9 ../a.bin ../b.bin -f -o d/ --indices d/
 voxelize --cpu --voxel-size 0.1 ../a.bin -f -o out.npz
-voxelize --cpu --voxel-size 0.1 ../a.bin -f -o out.ply --coords c.npy
+voxelize --cpu --voxel-size 0.1 ../a.bin -f -o out.ply --set coords=c.npy
 register --cpu --method point ../a.bin ../b.bin -f -o moved.ply --transform T.txt
 convert ../s.bin -f -o out.ply
 convert ../a.bin -f -o out.pcd

@@ -31,13 +31,13 @@ info c.yaml
 sample -m 5 a.bin -o out.bin --json out.json --indices out.txt
 sample -m 5 a.bin --dry-run
 sample --ratio 0.5 --method random a.bin -o -
-sample --method random -m 5 --memory 1M s.bin -o out.bin --json out.json
-sample -m 170 --pad repeat --batch --sweeps 2 --scans scans.txt --poses poses.txt a.bin b.bin -o out.npy --json out.json
+sample --method random -m 5 --set memory=1M s.bin -o out.bin --json out.json
+sample -m 170 --pad repeat --batch --set sweeps=2 --set scans=scans.txt --set poses=poses.txt a.bin b.bin -o out.npy --json out.json
 sample -m 5 --skip-existing a.bin b.bin -o out.d/ --indices out.d/
 voxelize --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bin -o out.npy --json out.json
 voxelize --voxel-size 1 --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
 voxelize --config c.yaml a.bin -o out.npz
-voxelize --voxel-size 5 --features nearest --memory 1M s.bin -o out.ply --json out.json --coords out.npy
+voxelize --voxel-size 5 --features nearest --set memory=1M s.bin -o out.ply --json out.json --set coords=out.npy
 register --method point a.bin b.bin --transform out.txt --json out.json
 register --method point --pairs pairs.txt --transform out.txt --json out.json
 odometry --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json

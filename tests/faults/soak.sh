@@ -60,7 +60,7 @@ while [ "$(date +%s)" -lt $END ]; do
     watch voxelize --voxel-size 0.5 many -o out/ --output-format ply --cpu
     watch register --pairs pairs.txt --transform out.txt --cpu
     watch odometry path --trajectory out.txt --cpu
-    watch odometry path --trajectory out.txt -o out.ply --memory 64M --cpu
+    watch odometry path --trajectory out.txt -o out.ply --set memory=64M --cpu
     watch odometry --map map.ply path --trajectory out.txt --cpu
     watch fuse --config "$ROOM" --poses poses.txt images -o out.ply --cpu
     watch odometry --config "$ROOM" images --trajectory out.txt --cpu

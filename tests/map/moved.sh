@@ -16,7 +16,7 @@ mkdir scans
 "$truth" scans 0.1 0.9 0.99 0.9995
 # The map of odometry leaves out a like number.
 "$pcgpu" odometry --cpu scans/*.bin --trajectory t.txt -o map.ply --json map.jsonl
-"$pcgpu" odometry --cpu scans/*.bin --trajectory kept.txt -o kept.ply --keep-moving
+"$pcgpu" odometry --cpu scans/*.bin --trajectory kept.txt -o kept.ply --set keep-moving
 cmp t.txt kept.txt
 tail -n 1 map.jsonl | sed 's/.*"voxels": \([0-9]*\), "moved": \([0-9]*\),.*/\1 \2/' |
     awk '{ printf "odometry: %d of %d voxels left out\n", $2, $1; exit !($2 > 0.01 * $1 && $2 < 0.2 * $1) }'

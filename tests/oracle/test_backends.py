@@ -50,7 +50,7 @@ def sample_case(inputs, *options):
 
 
 def voxelize_case(inputs, *options):
-    return command('voxelize', inputs, *options, '-o', 'v.npz', '--point-voxel', 'p', outputs=('v.npz', 'p'))
+    return command('voxelize', inputs, *options, '-o', 'v.npz', '--set', 'point-voxel=p', outputs=('v.npz', 'p'))
 
 
 def register_case(source, target, *options):
@@ -109,7 +109,7 @@ def cases(folder):
     yield 'register without a guess, plane', register_case(scans[1], scans[0], '--init', 'auto', '--method', 'plane')
     yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)
     yield 'register a scan and itself', register_case(kitti, kitti)
-    yield 'register small cells, six levels', register_case(*pair, '--voxel-size', .04, '--levels', 6)
+    yield 'register small cells, six levels', register_case(*pair, '--voxel-size', .04, '--set', 'levels=6')
 
 
 def outcome(words, outputs, device):

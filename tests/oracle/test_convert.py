@@ -61,8 +61,8 @@ def test_transform_and_crop(name, points, folder, rng):
     # A box is the range of voxelize: its points are those in voxels.
     box = '0.7,-30,-3,20,30,3'
     run('convert', '--crop', box, folder / 'in.bin', '-o', folder / 'box.bin', '-f')
-    run('voxelize', '--range', box, '--voxel-size', '19.3,60,6', folder / 'in.bin', '-o', folder / 'v.npz', '--point-voxel',
-        folder / 'p.npy', '-f')
+    run('voxelize', '--range', box, '--voxel-size', '19.3,60,6', folder / 'in.bin', '-o', folder / 'v.npz', '--set',
+        f"point-voxel={folder / 'p.npy'}", '-f')
     equal(f'{name}: the points in range of voxelize', read_bin(folder / 'box.bin'),
           points[np.load(folder / 'p.npy') >= 0])
     passed(f'{name}: {len(points)} points moved and cropped as NumPy does')

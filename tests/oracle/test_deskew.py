@@ -52,7 +52,7 @@ def errors(folder, part, unit, *options, expected=0):
     for k, (points, since) in enumerate(sweeps()):
         keep = since < part * PERIOD
         np.c_[points[keep], since[keep] / unit].astype(np.float32).tofile(scans / f'{k:06d}.bin')
-    result = common.run('odometry', '--cpu', '--deskew', 'time', '--time-column', '3', '--trajectory', '-', *options,
+    result = common.run('odometry', '--cpu', '--deskew', 'time', '--set', 'time-column=3', '--trajectory', '-', *options,
                           *sorted(str(p) for p in scans.glob('*.bin')), code=expected)
     poses = np.array([line.split() for line in result.stdout.decode().splitlines()], float)
     found = poses.reshape(SWEEPS, -1)[:, :12].reshape(SWEEPS, 3, 4)[:, :, 3]

@@ -121,7 +121,7 @@ def solved_by_program(drive, folder):
     subprocess.run([drive, '--frames', str(FRAMES), '--step', '2.5', '--steps', '150', '--seed', '5', '--beams-off', '2.5',
                     folder], check=True)
     scans = sorted(folder.glob('*.bin'))
-    options = ['odometry', '--model-range', 20, '--voxel-size', VOXEL, '--quiet', *scans]
+    options = ['odometry', '--set', 'model-range=20', '--voxel-size', VOXEL, '--quiet', *scans]
     common.run(*options, '--trajectory', folder / 'odometry.txt')
     common.run(*options, '--trajectory', folder / 'loops.txt', '--loops', '--json', folder / 'loops.json')
     lines = [json.loads(line) for line in (folder / 'loops.json').read_text().splitlines()]

@@ -97,7 +97,7 @@ class Voxels:
 
 
 def check_voxels(rows, points, voxels):
-    """A row for each voxel, whoever moved there: --keep-moving."""
+    """A row for each voxel, whoever moved there: keep-moving."""
     equal('the number of voxels', len(rows), len(voxels.keys))
     at = np.stack([rows[name] for name in 'xyz'], axis=1).astype(float)
     off = np.abs(at - VOXEL * voxels.mean).max()
@@ -168,7 +168,7 @@ def seen_through(points, voxels, wanted):
 
 
 def check_moved(kept, left, points, voxels):
-    """`kept`, `left`: the rows with --keep-moving and without."""
+    """`kept`, `left`: the rows with keep-moving and without."""
     same = np.isin(kept.view((np.void, kept.dtype.itemsize)), left.view((np.void, left.dtype.itemsize)))
     equal('rows of the map, which are those that were not left out', kept[same], left)
     out, moving, static = ~same, voxels.moving == 1, voxels.moving == 0
@@ -186,7 +186,7 @@ def main(drive):
     with common.scratch() as folder:
         make_drive(drive, folder)
         options = ['odometry', '--quiet', '--map-voxel', VOXEL, *sorted(folder.glob('*.bin'))]
-        common.run(*options, '--trajectory', folder / 'kept.txt', '--keep-moving', '-o', folder / 'kept.ply')
+        common.run(*options, '--trajectory', folder / 'kept.txt', '--set', 'keep-moving', '-o', folder / 'kept.ply')
         common.run(*options, '--trajectory', folder / 'left.txt', '-o', folder / 'left.ply')
         equal('poses', (folder / 'left.txt').read_bytes() == (folder / 'kept.txt').read_bytes(), True)
         kept, left = common.read_ply(folder / 'kept.ply'), common.read_ply(folder / 'left.ply')

@@ -1,4 +1,4 @@
-"""Files in pieces: pcgpu voxelize --memory and sample --memory write the bytes of a run on the whole file, whatever the values are."""
+"""Files in pieces: pcgpu voxelize and sample with --set memory write the bytes of a run on the whole file, whatever the values are."""
 import pathlib
 
 import numpy as np
@@ -21,10 +21,10 @@ def compare(name, cloud, memory, sizes, outputs, options=OPTIONS):
             for extension in outputs:
                 command = ['voxelize', '--cpu', '--voxel-size', size, *option, cloud, '-f', '-q']
                 whole, pieces = folder / f'whole.{extension}', folder / f'pieces.{extension}'
-                arrays = [word for side in ('coords', 'counts', 'point-voxel') for word in ('--' + side, folder / side)]
+                arrays = [word for side in ('coords', 'counts', 'point-voxel') for word in ('--set', f'{side}={folder / side}')]
                 run(*command, '-o', whole, '--json', folder / 'whole.json', *arrays)
                 sides = [path.read_bytes() for path in arrays[1::2]]
-                run(*command, '-o', pieces, '--json', folder / 'pieces.json', *arrays, '--memory', memory)
+                run(*command, '-o', pieces, '--json', folder / 'pieces.json', *arrays, '--set', f'memory={memory}')
                 what = f'{name}, {size} m, {" ".join(option)}: '
                 check(whole.read_bytes() == pieces.read_bytes(), what + extension)
                 check(sides == [path.read_bytes() for path in arrays[1::2]], what + 'coordinates, counts and ids')
@@ -63,7 +63,7 @@ def compare_samples(name, cloud, memory, options, method='random'):
         command = ['sample', '--cpu', '--method', method, *option, cloud, '-f', '-q', '-o']
         run(*command, folder / 'whole.ply', '--indices', folder / 'whole.npy', '--json', folder / 'whole.json')
         distances = (folder / 'distances').read_bytes() if method == 'fps' else b''
-        run(*command, folder / 'pieces.ply', '--indices', folder / 'pieces.npy', '--json', folder / 'pieces.json', '--memory', memory)
+        run(*command, folder / 'pieces.ply', '--indices', folder / 'pieces.npy', '--json', folder / 'pieces.json', '--set', f'memory={memory}')
         what = f'{name}, sample {method} {option[:4]}: '
         check(not result(folder / 'whole.json')[1] and result(folder / 'pieces.json')[1], what + 'one run is in pieces')
         for extension in ('ply', 'npy'):
@@ -94,7 +94,7 @@ with scratch() as place:
         compare(f'.npy of {label}', place / 'a.npy', '3M', ('20',), ('ply', 'npy'), [[], ['--features', 'nearest']])
         compare_samples(f'.npy of {label}', place / 'a.npy', '2M', [['-m', '3000']])
     np.save(place / 'f.npy', np.asfortranarray(wide))
-    message = run('voxelize', '--voxel-size', '20', '--memory', '3M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
+    message = run('voxelize', '--voxel-size', '20', '--set', 'memory=3M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
     check(b'Fortran order' in message, 'Fortran order is refused', message)
 with scratch() as place:
     # Float64 coordinates and integers: .las has an offset, which a pass over the pieces must find.

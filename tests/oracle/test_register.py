@@ -100,7 +100,7 @@ def test_kitti(folder):
             options = ('--method', method)
             compare(folder, f'KITTI {j} onto {i}, {method}', source, target, truth, 0.03, 0.1, *options)
             compare(folder, f'KITTI {j} onto {i}, {method}, beams corrected', source, target, truth, 0.03, 0.1, *options,
-                    '--beam-correction', 0.205)
+                    '--set', 'beam-correction=0.205')
 
 
 def rigid(metres, degrees, rng):

@@ -182,7 +182,7 @@ def register(folder, source, target, *options, code=0):
 
 # ---- tests -----------------------------------------------------------------------------------------------------------
 
-def one_step(folder, name, a, b, camera, level_option=('--levels', 1, '--level-iterations', 1)):
+def one_step(folder, name, a, b, camera, level_option=('--set', 'levels=1', '--set', 'level-iterations=1')):
     """A single step at the finest level, and all that is told of it."""
     write_pgm(folder / 'a.pgm', a)
     write_pgm(folder / 'b.pgm', b)
@@ -264,8 +264,8 @@ def test_bilateral(folder):
     write_pgm(folder / 'b.pgm', b)
     wanted, _ = step(np.eye(4), pyramid(smooth(a), camera, 1)[0], pyramid(smooth(b), camera, 1)[0], .4, 1.)
     _, told = step(wanted, pyramid(smooth(a), camera, 1)[0], pyramid(smooth(b), camera, 1)[0], .4, 1.)
-    options = ('--camera', camera.option(), '--min-score', 0, '--levels', 1, '--level-iterations', 1)
-    T, result = register(folder, folder / 'a.pgm', folder / 'b.pgm', *options, '--bilateral', sigma, code=None)
+    options = ('--camera', camera.option(), '--min-score', 0, '--set', 'levels=1', '--set', 'level-iterations=1')
+    T, result = register(folder, folder / 'a.pgm', folder / 'b.pgm', *options, '--set', f'bilateral={sigma}', code=None)
     plain, _ = register(folder, folder / 'a.pgm', folder / 'b.pgm', *options, code=None)
     check(abs(result['inliers'] - told['inliers']) <= 5, 'filtered: inliers', (result['inliers'], told['inliers']))
     check(np.abs(T - wanted).max() < 2e-5 < np.abs(plain - wanted).max(), 'a filtered step', np.abs(T - wanted).max())
@@ -278,12 +278,12 @@ def test_cameras(folder):
     truth = turn((0, 1, .3), 1.5, (.03, .01, -.02))
     write_pgm(folder / 'a.pgm', corner(truth, one, 320, 240))
     write_pgm(folder / 'b.pgm', corner(np.eye(4), two, 352, 272))
-    T, _ = register(folder, folder / 'a.pgm', folder / 'b.pgm', '--camera', one.option(), '--target-camera',
-                    two.option())
+    T, _ = register(folder, folder / 'a.pgm', folder / 'b.pgm', '--camera', one.option(), '--set',
+                    f'target-camera={two.option()}')
     off = rigid_error(T, truth)
     check(off[0] < .5 and off[1] < .03, 'two cameras', off)
-    back, _ = register(folder, folder / 'b.pgm', folder / 'a.pgm', '--camera', two.option(), '--target-camera',
-                       one.option())
+    back, _ = register(folder, folder / 'b.pgm', folder / 'a.pgm', '--camera', two.option(), '--set',
+                       f'target-camera={one.option()}')
     apart = rigid_error(np.linalg.inv(back), T)
     check(apart[0] < .5 and apart[1] < .03, 'there and back', apart)
     outcomes = []

@@ -8,7 +8,7 @@ import nuscenes
 from common import check, equal, finish, passed, read_ply, run, scratch
 
 WIDE = ['--range=-500,-500,-100,500,500,100', '--voxel-size', '0.5']
-POINTS = ['--layout', 'openpcdet', '--voxelization', 'dynamic', *WIDE]
+POINTS = ['--layout', 'openpcdet', '--set', 'voxelization=dynamic', *WIDE]
 
 
 def same_points(what, got, expected):
@@ -45,7 +45,7 @@ def test_nuscenes(folder):
     batch = np.load(folder / 'b.npz')['points']
     equal('a batch: numbers', batch[:, 0], np.concatenate([np.full(len(p), i, np.float32) for i, p in enumerate(truth)]))
     same_points('a batch', batch[:, 1:], np.concatenate(truth))
-    run('sample', *scans, '--sweeps', 10, '--nuscenes', root, '--ratio', 1, '--method', 'random', '--indices',
+    run('sample', *scans, '--set', 'sweeps=10', '--set', f'nuscenes={root}', '--ratio', 1, '--method', 'random', '--indices',
         f'{folder}/out/', '-o', f'{folder}/out/', '--output-format', 'ply', '--threads', 3)
     for path, points in zip(scans, truth):
         stem = path.name.removesuffix('.pcd.bin')
@@ -96,7 +96,7 @@ def test_list(folder, root, drive, tokens):
     poses.write_text(''.join(' '.join(repr(float(v)) for v in T[:3].ravel()) + '\n' for T in world))
     for i in (0, 3, 11):
         for sweeps in (1, 4, 8):
-            got = joined(folder, root / records[i]['filename'], '--sweeps', sweeps, '--scans', listing, '--poses', poses)
+            got = joined(folder, root / records[i]['filename'], '--sweeps', sweeps, '--set', f'scans={listing}', '--set', f'poses={poses}')
             expected = drive.lidar_with_sweeps(scene[i], sweeps)
             check(got.shape == expected.shape, 'as many points', (got.shape, expected.shape))
             check(np.abs(got - expected).max() < 1e-5, f'list, scan {i}, {sweeps} sweeps', np.abs(got - expected).max())
@@ -104,7 +104,7 @@ def test_list(folder, root, drive, tokens):
     lines = poses.read_text().splitlines()
     lines[9] = ' '.join(['nan'] * 12)
     poses.write_text('\n'.join(lines) + '\n')
-    got = joined(folder, root / records[11]['filename'], '--sweeps', 3, '--scans', listing, '--poses', poses)
+    got = joined(folder, root / records[11]['filename'], '--sweeps', 3, '--set', f'scans={listing}', '--set', f'poses={poses}')
     infos = drive.sweep_infos(records[11], 5)
     expected = np.concatenate([drive.read(records[11]['filename'])] + [drive.get_sweep(infos[k])[0] for k in (0, 2)])
     check(np.abs(got[:, :4] - expected).max() < 1e-5, 'a pose that is not known', len(got))
@@ -113,7 +113,7 @@ def test_list(folder, root, drive, tokens):
         for i, r in enumerate(records):
             drive.read(r['filename'])[:, :columns].tofile(folder / f'{i}.bin')
         listing.write_text(''.join(f"{folder / f'{i}.bin'} {i * 0.1!r}\n" for i in range(len(records))))
-        got = joined(folder, folder / '2.bin', '--fields', columns, '--sweeps', 3, '--scans', listing, '--poses', poses)
+        got = joined(folder, folder / '2.bin', '--fields', columns, '--sweeps', 3, '--set', f'scans={listing}', '--set', f'poses={poses}')
         expected = drive.lidar_with_sweeps(scene[2], 3)
         check(got.shape == (len(expected), columns + 1), f'{columns} columns', got.shape)
         check(np.abs(got[:, :columns] - expected[:, :columns]).max() < 1e-5, f'{columns} columns: values')

@@ -154,8 +154,8 @@ def test_surface(folder):
         write_rgb(folder / 'colors' / f'{i}.png', images[i])
     (folder / 'poses.txt').write_text('\n'.join(
         ' '.join(f'{v:.17g}' for v in np.hstack([R, t[:, None]]).ravel()) for R, t in POSES))
-    run('fuse', '--camera', f'{FX},{FY},{CX},{CY},depth_scale={SCALE:g}', '--voxel-size', VOXEL, '--truncation',
-        TRUNCATION, '--poses', folder / 'poses.txt', *names, '--color', folder / 'colors', '-o', folder / 'model.ply', '--json', folder / 'model.json')
+    run('fuse', '--camera', f'{FX},{FY},{CX},{CY},depth_scale={SCALE:g}', '--voxel-size', VOXEL, '--set',
+        f'truncation={TRUNCATION}', '--poses', folder / 'poses.txt', *names, '--color', folder / 'colors', '-o', folder / 'model.ply', '--json', folder / 'model.json')
     cloud = read_ply(folder / 'model.ply')
     got = np.stack([cloud[k] for k in 'xyz'], 1).astype(float) / VOXEL
     check(read_json(folder / 'model.json')['result']['frames'] == len(POSES), 'frames')

@@ -18,8 +18,8 @@ def voxelize(folder, path, *options):
     for old in (npz, log):
         old.unlink(missing_ok=True)
     side.mkdir(exist_ok=True)
-    run('voxelize', path, *options, '-f', '-o', npz, '--json', log, '--coords', side / 'coords', '--counts',
-        side / 'counts', '--point-voxel', side / 'point_voxel')
+    run('voxelize', path, *options, '-f', '-o', npz, '--json', log, '--set', f"coords={side / 'coords'}", '--set',
+        f"counts={side / 'counts'}", '--set', f"point-voxel={side / 'point_voxel'}")
     arrays = dict(np.load(npz))
     separate = {name: np.fromfile(side / name, '<i4') for name in ('coords', 'counts', 'point_voxel')}
     return arrays, separate, read_json(log)
@@ -30,9 +30,9 @@ def compare(folder, label, path, options, expected):
     equal(f'{label}: npz coords', arrays['coords'], expected.coords)
     equal(f'{label}: npz num_points', arrays['num_points'], expected.counts)
     equal(f'{label}: npz voxels', arrays['voxels'], expected.features)
-    equal(f'{label}: --coords', separate['coords'].reshape(-1, 4), expected.coords)
-    equal(f'{label}: --counts', separate['counts'], expected.counts)
-    equal(f'{label}: --point-voxel', separate['point_voxel'], expected.point_voxel)
+    equal(f'{label}: coords', separate['coords'].reshape(-1, 4), expected.coords)
+    equal(f'{label}: counts', separate['counts'], expected.counts)
+    equal(f'{label}: point-voxel', separate['point_voxel'], expected.point_voxel)
     for name in ('in_range', 'kept', 'over_points', 'over_voxels', 'voxels_found', 'largest'):
         check(find(log, name) == getattr(expected, name), f'{label}: {name} in --json',
               f'{find(log, name)}, expected {getattr(expected, name)}')
@@ -414,8 +414,8 @@ def test_batch(folder):
             capacity = max_points or max(int(v.counts.max(initial=0)) for v in alone)
             options = grid_options(*grid, max_points, max_voxels, features)
             out, label = folder / 'batch.npz', f'batch of {features}, {max_points} points, {max_voxels} voxels'
-            run('voxelize', '--batch', *options, *paths, '-f', '-o', out, '--point-voxel', folder / 'p', '--coords',
-                folder / 'c', '--counts', folder / 'n', '--json', folder / 'log')
+            run('voxelize', '--batch', *options, *paths, '-f', '-o', out, '--set', f"point-voxel={folder / 'p'}", '--set',
+                f"coords={folder / 'c'}", '--set', f"counts={folder / 'n'}", '--json', folder / 'log')
             arrays = dict(np.load(out))
             first = np.cumsum([0] + [v.count for v in alone])
             for v in alone:

@@ -55,7 +55,7 @@ def compare_group(label, folder, clouds, grid, limits, features, dtype, **more):
     names = [f'c{i}' for i in range(len(clouds))]
     run('voxelize', *options_of(grid, *limits, features), '--fields', clouds[0].shape[1], '--dtype', dtype,
         *(['--drop-origin'] if more else []), *[folder / f'{name}.bin' for name in names], '-o', out, '--output-format',
-        'npz', '--coords', out, '--counts', out, '--point-voxel', out, '--json', out / 'log', '-q')
+        'npz', '--set', f'coords={out}', '--set', f'counts={out}', '--set', f'point-voxel={out}', '--json', out / 'log', '-q')
     lines = (out / 'log').read_text().splitlines()
     check(len(lines) == len(clouds), f'{label}: a line of --json for each', len(lines))
     for name, points, line in zip(names, clouds, lines):

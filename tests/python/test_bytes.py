@@ -94,7 +94,7 @@ class Voxelize(Case):
         for (path, words, cloud), (options, arguments) in itertools.product(clouds(), self.OPTIONS):
             with self.subTest(path=path.name, options=options):
                 out = self.folder / 'v.npz'
-                run('voxelize', '-q', '-f', *options, *words, path, '-o', out, '--point-voxel', self.folder / 'p.bin')
+                run('voxelize', '-q', '-f', *options, *words, path, '-o', out, '--set', f"point-voxel={self.folder / 'p.bin'}")
                 got, expected = pcgpu.voxelize(cloud, **arguments), np.load(out)
                 for array, name in ((got.features, 'voxels'), (got.coords, 'coords'), (got.counts, 'num_points')):
                     self.same(array, expected[name], name)
@@ -109,7 +109,7 @@ class Register(Case):
         ((), {}),
         (('--method', 'plane'), {'method': 'plane'}),
         (('--method', 'point', '--voxel-size', 0.5), {'method': 'point', 'voxel_size': 0.5}),
-        (('--method', 'gicp', '--levels', 2, '--max-distance', 2), {'method': 'gicp', 'levels': 2, 'max_distance': 2}),
+        (('--method', 'gicp', '--set', 'levels=2', '--set', 'max-distance=2'), {'method': 'gicp', 'levels': 2, 'max_distance': 2}),
         (('--method', 'plane', '--init', 'auto'), {'method': 'plane', 'search': 'always'}),
     ]
     SAME = ('transform', 'covariance', 'information', 'eigenvalues', 'center', 'start')
@@ -233,8 +233,8 @@ class Maps(Case):
             return cloud
 
     def test_loops_map_localization(self):
-        expected, file, listed = self.program('--model-range', 20, *self.scans), self.folder / 'map.ply', self.folder / 'run.json'
-        corrected = self.program('--model-range', 20, '--loops', '--json', listed, *self.scans, '-o', file)
+        expected, file, listed = self.program('--set', 'model-range=20', *self.scans), self.folder / 'map.ply', self.folder / 'run.json'
+        corrected = self.program('--set', 'model-range=20', '--loops', '--json', listed, *self.scans, '-o', file)
         with pcgpu.Odometry(model_range=20) as odometry, pcgpu.Loops() as loops:
             for path, pose in zip(self.scans, expected):
                 found = odometry.add(pcgpu.read(path))
@@ -260,7 +260,7 @@ class Maps(Case):
             self.assertTrue(known.add(pcgpu.read(later[0])).good)
 
     def test_parameters(self):
-        for words, arguments in ((('--map-voxel', 0.3), {'voxel_size': 0.3}), (('--keep-moving',), {'keep_moving': True}),
+        for words, arguments in ((('--map-voxel', 0.3), {'voxel_size': 0.3}), (('--set', 'keep-moving',), {'keep_moving': True}),
                                  (('--keep-origin',), {'drop_origin': False})):
             with self.subTest(words=words):
                 scans, self.scans = self.scans, self.scans[:30]
@@ -285,7 +285,7 @@ class DepthMaps(Case):
 
     def test_loops(self):
         path, listed, images = self.folder / 'poses', self.folder / 'run.json', [pcgpu.read_depth(frame) for frame in self.frames]
-        run('odometry', '-q', '-f', '--camera', '131.25,131.25,79.5,59.5', '--reference', 'previous', '--bilateral', 0.02, '--loops',
+        run('odometry', '-q', '-f', '--camera', '131.25,131.25,79.5,59.5', '--reference', 'previous', '--set', 'bilateral=0.02', '--loops',
             '--json', listed, '--trajectory', path, *self.frames)
         theirs = next(filter(None, (json.loads(line).get('loop_closure') for line in listed.read_text().splitlines())))
         with pcgpu.DepthOdometry(self.LENS, reference='previous', bilateral=0.02) as odometry:

@@ -44,7 +44,7 @@ for reference in $references; do
     compare "$reference" --reference $reference still/*.bin
     compare "$reference, deskewed" --reference $reference --fields 5 --deskew time moving/*.bin
 done
-compare 'a small model, full cells' --model-range 15 still/*.bin
+compare 'a small model, full cells' --set model-range=15 still/*.bin
 
 # From here on some scans are gone, one shows a single point, and the drive jumps to where it was long before.
 k=0

@@ -12,7 +12,7 @@ fail() { echo "FAIL: $1" >&2; exit 1; }
 # Beams that are off by a degree make an odometry that drifts; a local map of 20 m does not see the first round again.
 mkdir scans
 "$drive" --frames 176 --step 2.5 --steps 250 --seed 5 --beams-off 1 scans
-run() { "$pcgpu" odometry --cpu --model-range 20 scans/*.bin "$@"; }
+run() { "$pcgpu" odometry --cpu --set model-range=20 scans/*.bin "$@"; }
 run --trajectory odometry.txt --ground-truth scans/poses.txt > odometry.table
 run --trajectory loops.txt --ground-truth scans/poses.txt --loops --json loops.json -v > loops.table 2> messages
 ate() { awk '$1 == "RMSE" { sub(",", "", $2); print $2; exit }' "$1"; }
@@ -35,7 +35,7 @@ cmp stream.txt loops.txt
 # The map is made of the corrected poses, with any number of threads and any memory.
 run --trajectory loops.txt -f --loops -o map.ply --threads 1 2> messages
 grep -q 'map.ply: .* points of 176 scans' messages || fail 'the map lacks scans'
-run --trajectory one.txt -f --loops -o one.ply --threads 3 --memory 2M
+run --trajectory one.txt -f --loops -o one.ply --threads 3 --set memory=2M
 cmp map.ply one.ply
 run --trajectory one.txt -f -o odometry.ply
 ! cmp -s map.ply odometry.ply || fail 'the map has the poses before the loops'

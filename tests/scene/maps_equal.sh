@@ -56,11 +56,11 @@ compare() {
     echo "ok: $name: $(wc -l < a.txt) poses$([ "$map" = - ] || echo ", a map of $(wc -c < a.ply) bytes")"
 }
 
-compare 'odometry -o' odometry.ply --model-range 20 round/*.bin
-compare 'odometry --loops -o' loops.ply --model-range 20 --loops round/*.bin
+compare 'odometry -o' odometry.ply --set model-range=20 round/*.bin
+compare 'odometry --loops -o' loops.ply --set model-range=20 --loops round/*.bin
 grep -q ' [1-9][0-9]* loops among ' b.messages || fail 'no loops'
 ! cmp -s odometry.ply loops.ply || fail 'loops do not change the map'
-compare 'odometry -o, deskewed, all points, little memory' moving.ply --fields 5 --deskew time --keep-moving --memory 1M moving/*.bin
+compare 'odometry -o, deskewed, all points, little memory' moving.ply --fields 5 --deskew time --set keep-moving --set memory=1M moving/*.bin
 
 # Some scans are gone, one shows a single point, and then the drive jumps to where it was long before.
 k=0
@@ -76,5 +76,5 @@ done
 set -- "$@" round/000001.bin round/000002.bin
 compare 'odometry --map --init auto' - --map loops.ply --init auto "$@"
 echo '1 0 0 2 0 1 0 0.1 0 0 1 0' > guess.txt
-compare 'odometry --map --init FILE, deskewed' - --map loops.ply --init guess.txt --model-range 30 --fields 5 --deskew time moving/*.bin
+compare 'odometry --map --init FILE, deskewed' - --map loops.ply --init guess.txt --set model-range=30 --fields 5 --deskew time moving/*.bin
 echo "$compared commands with $a and with $b write the same bytes"

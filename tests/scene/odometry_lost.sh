@@ -80,7 +80,7 @@ for pair in '000000 000304' '000400 000104' '000464 000200' '000256 000472'; do
         "$PCGPU_DATA/depth_7scenes_path/frame-$2.depth.png" > /dev/null 2>&1 || code=$?
     [ $code -eq 4 ] || { echo "FAIL: $1 onto $2 has exit code $code"; exit 1; }
     code=0
-    "$program" register -q --cpu --config "$config" --target-camera 525,525,319.5,239.5 \
+    "$program" register -q --cpu --config "$config" --set target-camera=525,525,319.5,239.5 \
         "$PCGPU_DATA/depth_7scenes_path/frame-$1.depth.png" "$PCGPU_DATA/depth_livingroom/00000.png" > /dev/null 2>&1 || code=$?
     [ $code -eq 4 ] || { echo "FAIL: $1 onto another place has exit code $code"; exit 1; }
 done
