@@ -21,13 +21,14 @@ def compare(name, cloud, memory, sizes, outputs, options=OPTIONS):
             for extension in outputs:
                 command = ['voxelize', '--cpu', '--voxel-size', size, *option, cloud, '-f', '-q']
                 whole, pieces = folder / f'whole.{extension}', folder / f'pieces.{extension}'
-                arrays = [word for side in ('coords', 'counts', 'point-voxel') for word in ('--set', f'{side}={folder / side}')]
-                run(*command, '-o', whole, '--json', folder / 'whole.json', *arrays)
-                sides = [path.read_bytes() for path in arrays[1::2]]
-                run(*command, '-o', pieces, '--json', folder / 'pieces.json', *arrays, '--set', f'memory={memory}')
+                arrays = [folder / side for side in ('coords', 'counts', 'point-voxel')]
+                command += [word for path in arrays for word in ('--set', f'{path.name}={path}')]
+                run(*command, '-o', whole, '--json', folder / 'whole.json')
+                sides = [path.read_bytes() for path in arrays]
+                run(*command, '-o', pieces, '--json', folder / 'pieces.json', '--set', f'memory={memory}')
                 what = f'{name}, {size} m, {" ".join(option)}: '
                 check(whole.read_bytes() == pieces.read_bytes(), what + extension)
-                check(sides == [path.read_bytes() for path in arrays[1::2]], what + 'coordinates, counts and ids')
+                check(sides == [path.read_bytes() for path in arrays], what + 'coordinates, counts and ids')
                 first, second = result(folder / 'whole.json'), result(folder / 'pieces.json')
                 check(not first[1] and second[1], what + 'one run is in pieces')
                 check(first[0] == second[0], what + 'the result of --json', second[0])
