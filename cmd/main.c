@@ -64,10 +64,10 @@ static int help(int count, char **words) {
     return EXIT_DONE;
 }
 
-/* "pcgpu completion SHELL", and what its output calls: the names for --config. */
+/* "pcgpu completion SHELL", and what its output calls. */
 static int completion(int count, char **words) {
-    if (count == 1 && strcmp(words[0], "configs") == 0) {
-        config_print_names(stdout);
+    if (count > 0 && strcmp(words[0], "words") == 0) {
+        completion_words(count - 1, words + 1, config_print_names, stdout);
         return EXIT_DONE;
     }
     return count == 1 && completion_print(words[0], stdout)

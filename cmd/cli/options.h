@@ -337,8 +337,11 @@ const char *next_command_name(int i, unsigned commands);
 void help_program(FILE *out);
 void help_command(const command_info *command, FILE *out);
 void help_man_options(const command_info *command, FILE *out); /* roff */
-/* Prints the completions for a shell; false for an unknown shell. */
+/* Prints the script of a shell; false for an unknown shell. */
 bool completion_print(const char *shell, FILE *out);
+/* What the scripts ask for: what fits after the words of a line, whose last one is not complete. `configs` prints the
+ * names of configurations. */
+void completion_words(int count, char **words, void (*configs)(FILE *out), FILE *out);
 /* Prints the configuration in effect as YAML, which --config can read. */
 bool options_print_yaml(const option_values *options, const command_info *command, FILE *out);
 

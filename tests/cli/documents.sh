@@ -3,7 +3,7 @@
 for SHELL_NAME in bash zsh fish; do
     expect 0 "$PCGPU" completion "$SHELL_NAME"
     stderr_is ''
-    stdout_has 'max-points'
+    stdout_has 'pcgpu completion words'
     cp "$OUT" "completion.$SHELL_NAME"
     if command -v "$SHELL_NAME" > /dev/null; then
         expect 0 "$SHELL_NAME" -n "completion.$SHELL_NAME"
