@@ -23,6 +23,8 @@ handler=$(complete -p pcgpu | sed 's/.*-F \([^ ]*\).*/\1/')
 "$handler" pcgpu "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
 printf '%s\n' "${COMPREPLY[@]}"
 BASH
+    PATH=$(dirname "$PCGPU"):$PATH
+    export PATH
     expect 0 bash offer.bash sam
     stdout_has '^sample ?$'
     expect 0 bash offer.bash sample --min
