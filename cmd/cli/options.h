@@ -44,11 +44,20 @@ enum {
 };
 
 typedef struct option_values option_values;
+struct option_row;
 struct session;
 struct job;
 
-/* A command: its name and its hooks for each stage of a run. A hook may be NULL. A hook that returns false has set
- * `why`. */
+/* Rows of options. ROWS makes it of an array. */
+typedef struct option_table {
+    const struct option_row *rows;
+    int count;
+} option_table;
+#define ROWS(array)                                                                                                    \
+    { (array), sizeof(array) / sizeof(array)[0] }
+
+/* A command: its name, its own options and its hooks for each stage of a run. A hook may be NULL. A hook that returns
+ * false has set `why`. */
 typedef struct command_info {
     const char *name;
     unsigned bit;          /* FOR_... */
@@ -57,7 +66,8 @@ typedef struct command_info {
     const char
         *examples[2]; /* for --help, without "pcgpu NAME"; the first ones of some commands are those of pcgpu --help */
     unsigned traits;  /* COMMAND_... */
-    int inputs_per_job; /* 2: a source and a target; 0: one job has all inputs */
+    option_table options; /* those that no other command has */
+    int inputs_per_job;   /* 2: a source and a target; 0: one job has all inputs */
     /* Checks the options against each other; sets values that depend on others. */
     bool (*settle)(option_values *options, const struct command_info *command, reason *why);
     /* Knows a folder by its files, before it stands for the files in it: may set the inputs and options not given. */
@@ -240,7 +250,11 @@ typedef struct option_row {
     const char *help; /* sentences; the help adds the default */
 } option_row;
 
-/* The i-th option, or NULL past the last. */
+#define AT(member) offsetof(option_values, member)
+#define METRES     1e9 /* far above any cloud, without overflow in float32 squares */
+#define FAR        1e6 /* the limit of registration */
+
+/* The i-th option: of the commands in their order, then the shared ones (options.c); NULL past the last. */
 const option_row *option_at(int i);
 int option_index(const option_row *option);
 /* The first command with the option. */

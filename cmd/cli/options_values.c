@@ -5,8 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define AT(member) offsetof(option_values, member)
-
 const option_row *option_by_name(const char *name, unsigned commands) {
     const option_row *o;
     for (int i = 0; (o = option_at(i)); i++) {

@@ -43,6 +43,21 @@ static int run(session *s) {
                                           : session_run_each(s, convert_process);
 }
 
+static const option_row rows[] = {
+    {"crop", 0, FOR_CONVERT, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, NULL,
+     "Keep points with X0 <= x < X1 and so on, metres; points that are not finite are dropped. After --transform."},
+    {"scale", 0, FOR_CONVERT, OPTION_ABOVE_MIN | OPTION_ZERO_IS_NONE, &type_real, "F", AT(scale), 0, FAR, NULL,
+     "Multiply the coordinates by F, such as 0.001 for millimetres. Before --transform."},
+    {"transform", 0, FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(transform_input), 0, 0, NULL,
+     "Move the points by a rigid transform, normals with them: a 4x4 matrix, as register writes it, a KITTI line (12 "
+     "numbers) or a TUM line (7, or 8 with a time)."},
+    {"columns", 0, FOR_CONVERT, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
+     "Write these columns in this order: x,y,z, then others; NEW=OLD gives the column OLD the name NEW. After --crop."},
+    {"merge", 0, FOR_CONVERT, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
+     "One output for all inputs, one after the other, with a column source: the index of the input of a point, from "
+     "0. Columns that not all inputs have are left out."},
+};
+
 const command_info convert_command = {
     .name = "convert",
     .bit = FOR_CONVERT,
@@ -50,6 +65,7 @@ const command_info convert_command = {
     .summary = "write clouds in another format; select columns, crop, move and merge",
     .examples = {"scan.pcd -o scan.ply", "--crop=-40,-40,-3,40,40,3 scan.bin -o near.las"},
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
+    .options = ROWS(rows),
     .inputs_per_job = 1,
     .settle = settle,
     .check = check,

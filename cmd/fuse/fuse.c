@@ -227,6 +227,15 @@ static int run(session *s) {
     return job_end(&j, code);
 }
 
+static const option_row rows[] = {
+    {"poses", 0, FOR_FUSE, OPTION_INPUT, &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "The poses of the images, which map the camera into the world: one per line as KITTI (12 numbers), a 4x4 matrix "
+     "(16) or TUM (7, or 8 with a time); .log or .json of Open3D; a folder with NAME.pose.txt per image. nan leaves "
+     "an image out. Images named by their times get the pose nearest in time."},
+    {"voxel-size", 0, FOR_FUSE, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+     "Voxel size of the model, in metres."},
+};
+
 const command_info fuse_command = {.name = "fuse",
                                    .bit = FOR_FUSE,
                                    .arguments = "[OPTION]... --poses FILE IMAGE...",
@@ -234,6 +243,7 @@ const command_info fuse_command = {.name = "fuse",
                                    .examples = {"--config camera.yaml --poses poses.txt depth/ --mesh mesh.ply",
                                                 "--camera 525,525,319.5,239.5 --poses poses.txt depth/ -o points.ply"},
                                    .traits = COMMAND_READS_STDIN,
+                                   .options = ROWS(rows),
                                    .settle = settle,
                                    .check = check,
                                    .run = run};

@@ -30,6 +30,31 @@ static int run(session *s) {
     return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
 }
 
+static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
+
+static const option_row rows[] = {
+    {"target-camera", 0, FOR_REGISTER, OPTION_INPUT | SET_IN(FOR_REGISTER), &type_camera, "FX,FY,CX,CY",
+     AT(target_camera), 0, 0, NULL,
+     "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
+    {"init", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
+     "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). "
+     "auto: a coarse search, at any rotation about z and translations of up to 64 voxels; global: the same of an "
+     "object in any rotation, for clouds that both have most of its surface. Default: the identity, and when that "
+     "does not converge, the search at rotations of up to 30 degrees; see STARTS of pcgpu-methods(7)."},
+    {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
+     "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
+     "standard input. Prints one line per pair."},
+    {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
+     "Write T_target_source, which maps source coordinates into the target's frame."},
+    {"transform-format", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_choice, "NAME", AT(transform_format), 0, 0,
+     transform_formats,
+     "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
+     "quaternion x y z w in one line. With --pairs each transform is one line."},
+    {"merge", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
+     "Write SOURCE and TARGET to --output, both in the frame of TARGET, with a column source: 0 for points of "
+     "SOURCE, 1 for those of TARGET."},
+};
+
 const command_info register_command = {.name = "register",
                                        .bit = FOR_REGISTER,
                                        .arguments = "[OPTION]... SOURCE TARGET | --pairs LIST",
@@ -38,6 +63,7 @@ const command_info register_command = {.name = "register",
                                        .traits =
                                            COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE | COMMAND_KEEPS_COLUMNS,
                                        .inputs_per_job = 2,
+                                       .options = ROWS(rows),
                                        .settle = register_settle,
                                        .take_inputs = take_inputs,
                                        .check = register_check,

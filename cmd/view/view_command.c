@@ -193,11 +193,50 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
                   "or -o -");
 }
 
+static const char *const automatic[] = {"auto", NULL};
+static const char *const froms[] = {"auto", "iso", "top", "side", "front", "sensor", NULL};
+static const char *const colormaps[] = {"viridis", "turbo", "grey", NULL};
+static const char *const ups[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL};
+static const char *const picture_formats[] = {"auto", "png", "html", NULL};
+
+static const option_row rows[] = {
+    {"color", 0, FOR_VIEW, 0, &type_path, "NAME", AT(view.color), 0, 0, NULL,
+     "Colours by height, intensity, file (one colour per input), order, distance (from the sensor), normals, rgb, "
+     "class or a column of this name. Default: by what the inputs have, see COLOURS of pcgpu-view(1)."},
+    {"from", 0, FOR_VIEW, 0, &type_choice, "WHERE", AT(view.from), 0, 0, froms,
+     "Direction of the view: iso, a perspective from above and behind; top, side and front without perspective; "
+     "sensor, the range image of a scan, azimuth by elevation. auto: iso, and top for trajectories alone."},
+    {"up", 0, FOR_VIEW, 0, &type_choice, "AXIS", AT(view.up), 0, 0, ups,
+     "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y in the frame of a camera, see DESCRIPTION of "
+     "pcgpu-view(1)."},
+    {"size", 0, FOR_VIEW, 0, &type_pixels, "WxH", AT(view.size), 16, 16384, NULL,
+     "Width and height of the picture in pixels. Default: 1280x960; 1920x480 for --from sensor; without --output "
+     "that of the terminal."},
+    {"colormap", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.colormap), 0, 0, colormaps,
+     "Colours of a scale from low to high: viridis, turbo or grey."},
+    {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", AT(view.point_size), 0, 32,
+     NULL, "Diameter of a point in pixels. Default: by the distance between the points."},
+    {"voxel-size", 0, FOR_VIEW, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
+     "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
+    {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
+     "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
+    {"ground-truth", 0, FOR_VIEW, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
+     "The true trajectory, as for pcgpu-evaluate(1): trajectories get a column error, in metres, which is their "
+     "colour."},
+    {"output-format", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.format), 0, 0, picture_formats,
+     "png, a picture, or html, a page for a browser. auto: by the name of the output, png for standard output and "
+     "folders."},
+    {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE | OPTION_PAGE, &type_path, "PATH", AT(output), 0, 0, NULL,
+     "Write one picture of all inputs to this .png, or one page for a browser to this .html; - is standard output; a "
+     "folder (DIR/) gets one per input. Without it the picture is drawn in the terminal."},
+};
+
 #define VIEW_COMMAND                                                                                                   \
     .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                            \
     .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                    \
     .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                          \
-    .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN, .settle = settle
+    .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN,                  \
+    .options = ROWS(rows), .settle = settle
 
 /* All inputs in one picture. */
 static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0, .run = run_together};

@@ -88,6 +88,51 @@ static int run(session *s) {
     return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
 }
 
+/* In the order of the library's enums. */
+static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
+static const char *const dtypes[] = {"float32", "float16", NULL};
+static const char *const layouts[] = {"pcgpu", "openpcdet", "mmdet3d", NULL};
+static const char *const voxelizations[] = {"hard", "dynamic", NULL};
+static const char *const splits[] = {"test", "train", NULL};
+static const char *const automatic[] = {"auto", NULL};
+
+static const option_row rows[] = {
+    {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
+     "Range of the grid, round((X1 - X0) / SX) voxels in x, metres; auto: that of the cloud, from a multiple of SX."},
+    {"voxel-size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
+     "Size of a voxel in metres; one number makes a cube."},
+    {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", AT(voxelize.max_points), 0, 2147483647, NULL,
+     "Keep the first P points of a voxel; 0 = all."},
+    {"max-voxels", 0, FOR_VOXELIZE, 0, &type_int64, "V", AT(voxelize.max_voxels), 0, 2147483647, NULL,
+     "Keep the first V voxels; 0 = all."},
+    {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(voxelize.features), 0, 0, features,
+     "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten "
+     "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
+    {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(layout), 0, 0, layouts,
+     "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet "
+     "or mmdetection3d take, which a configuration of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
+    {"voxelization", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
+     "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
+     "themselves. For --layout openpcdet and mmdet3d."},
+    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(coords), 0, 0, NULL,
+     "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
+    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(counts), 0, 0, NULL,
+     "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
+    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(point_voxel), 0, 0,
+     NULL, "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
+    {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
+     "Type of the feature array; float16 rounds to nearest even."},
+    {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(compression), 0, 9, NULL,
+     "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
+    {"strict", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_flag, NULL, AT(strict), 0, 0, NULL,
+     "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
+    {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
+     "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
+     "Needs a --range; not for an output that is a cloud."},
+    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY | SET_IN(FOR_VOXELIZE), &type_choice, "NAME", AT(split), 0, 0, splits,
+     "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
+};
+
 const command_info voxelize_command = {
     .name = "voxelize",
     .bit = FOR_VOXELIZE,
@@ -95,6 +140,7 @@ const command_info voxelize_command = {
     .summary = "group points by voxel and compute one feature row per voxel",
     .examples = {"--config pillar scan.bin -o voxels.npz", "--voxel-size 0.25 scan.bin -o small.ply"},
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_WRITES_ARRAYS,
+    .options = ROWS(rows),
     .inputs_per_job = 1,
     .settle = settle,
     .reads_pieces = voxelize_reads_pieces,

@@ -89,7 +89,7 @@ input poses.txt evaluate --ground-truth kitti/poses.txt poses.txt
 END
 
 # Each row with the flag has a line above, and each option that takes the name of a file has the flag or is known here.
-tr '\n' ' ' < "$PCGPU_SOURCE/cmd/cli/options.c" | sed 's/ {"/\n{"/g' | sed -n 's/^{"\([a-z-]*\)", \(.*\)/\1 \2/p' > ../table
+(cd "$PCGPU_SOURCE/cmd" && cat */options.c */*_options.c fuse/fuse.c view/view_command.c) | tr '\n' ' ' | sed 's/ {"/\n{"/g' | sed -n 's/^{"\([a-z-]*\)", \(.*\)/\1 \2/p' > ../table
 FLAGGED=$(awk '/OPTION_INPUT/ { sub(",", "", $3); print $1 ":" $3 }' ../table | sort)
 [ "$FLAGGED" = "$(cut -d ' ' -f 1 ../rows | sort)" ] || die "options that are inputs: $(echo $FLAGGED)"
 OTHERS=$(awk '/type_path/ && !/OPTION_INPUT/ && !/OPTION_OUTPUT/ { print $1 }' ../table | sort | tr '\n' ' ')

@@ -6,6 +6,7 @@ static reason why;
 /* Names and letters are unique for each command; flags have no argument, and every value has one. */
 static void test_table(void **state) {
     (void)state;
+    assert_null(option_at(OPTIONS_MAX)); /* option_values has a source for each row */
     for (int i = 0; option_at(i); i++) {
         const option_row *a = option_at(i);
         assert_true(a->help[0] != '\0' && a->help[strlen(a->help) - 1] == '.');
