@@ -14,11 +14,9 @@ static void default_text(const option_row *o, const command_info *command, char 
     bool any = text_open(&shown) && option_print(&defaults, o, shown.stream);
     options_free(&defaults);
     any = text_close(&shown) && any;
-    bool silent = !any || o->type->kind == VALUE_BOOLEAN || (o->flags & OPTION_ALIAS);
-    if (!silent && shown.data[0] == '"') {
-        snprintf(value, size, "%.*s", (int)shown.size - 2, shown.data + 1);
-    } else if (!silent) {
-        snprintf(value, size, "%s", shown.data);
+    if (any && o->type->kind != VALUE_BOOLEAN && !(o->flags & OPTION_ALIAS)) {
+        const int quote = shown.data[0] == '"';
+        snprintf(value, size, "%.*s", (int)shown.size - 2 * quote, shown.data + quote);
     }
     text_free(&shown);
 }

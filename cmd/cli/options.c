@@ -10,7 +10,7 @@ static const char *const alignments[] = {"rigid", "sim3", NULL};
 static const char *const devices[] = {"auto", "cpu", "cuda", NULL};
 static const char *const progress_modes[] = {"auto", "on", "off", NULL};
 
-_Static_assert(sizeof(dtype) == sizeof(int), "type_choice stores an int");
+_Static_assert(sizeof(picture_format) == sizeof(int), "type_choice stores an int");
 
 /* name, letter, commands, flags, type, argument, field, min, max, choices, help */
 static const option_row shared[] = {

@@ -67,7 +67,9 @@ typedef struct command_info {
         *examples[2]; /* for --help, without "pcgpu NAME"; the first ones of some commands are those of pcgpu --help */
     unsigned traits;  /* COMMAND_... */
     option_table options; /* those that no other command has */
-    int inputs_per_job;   /* 2: a source and a target; 0: one job has all inputs */
+    /* Sets the defaults of its own values that are not 0. */
+    void (*init)(option_values *options);
+    int inputs_per_job; /* 2: a source and a target; 0: one job has all inputs */
     /* Checks the options against each other; sets values that depend on others. */
     bool (*settle)(option_values *options, const struct command_info *command, reason *why);
     /* Knows a folder by its files, before it stands for the files in it: may set the inputs and options not given. */
@@ -94,14 +96,6 @@ void commands_use(const command_info *const *commands);
 const command_info *command_at(int i);
 const command_info *command_by_name(const char *name);
 
-/* How too few picks are filled up. */
-typedef enum padding { PAD_NONE, PAD_REPEAT, PAD_ZERO } padding;
-typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
-typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
-/* Whose names and shapes the arrays of voxelize have. */
-typedef enum layout { LAYOUT_PCGPU, LAYOUT_OPENPCDET, LAYOUT_MMDET3D } layout;
-/* Hard: points padded per voxel, with limits; dynamic: all points, for encoders that make voxels themselves. */
-typedef enum voxelization { VOXELIZATION_HARD, VOXELIZATION_DYNAMIC } voxelization;
 /* How correspondences are found; AUTO: by projection for two depth images. */
 typedef enum association { ASSOCIATION_AUTO, ASSOCIATION_PROJECTIVE, ASSOCIATION_NEAREST } association;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
@@ -127,13 +121,18 @@ typedef enum value_source { FROM_DEFAULT, FROM_FILE, FROM_COMMAND_LINE, NOT_IN_E
 
 typedef enum picture_format { PICTURE_AUTO, PICTURE_PNG, PICTURE_HTML } picture_format;
 
-/* What a picture shows; pictures have their own names for these, in the same order. */
-typedef struct view_options {
-    const char *color;
-    int from, colormap, up, format;
-    int size[2]; /* 0: not given */
-    double point_size;
-} view_options;
+/* Storage for the values that one command alone has: a struct NAME_values of its folder, which NAME_own gives once
+ * OWN_VALUES(NAME) has defined it. OWN_AT is the place of one of its members, in place of AT. */
+typedef union own_values {
+    long double aligned;
+    unsigned char bytes[1024];
+} own_values;
+#define OWN_AT(type, member) (offsetof(option_values, own) + offsetof(type, member))
+#define OWN_VALUES(name)                                                                                               \
+    _Static_assert(sizeof(name##_values) <= sizeof(own_values), "there is storage for them");                          \
+    static inline name##_values *name##_own(const option_values *options) {                                            \
+        return (name##_values *)(uintptr_t)&options->own;                                                              \
+    }
 
 /* The values in effect. Strings belong to argv or to `kept`. */
 struct option_values {
@@ -146,54 +145,31 @@ struct option_values {
     pcgpu_camera camera;                          /* of depth images, when it is given */
     const char *camera_file, *target_camera_file; /* where the cameras come from, or NULL */
 
-    pcgpu_sample_params sample;
-    const char *indices, *distances, *seeds;
-    padding pad;
-
-    pcgpu_voxelize_params voxelize;
-    const char *coords, *counts, *point_voxel;
-    dtype dtype;
-    bool strict, batch, merge;
-
-    int64_t sweeps;   /* 0: none */
-    int wants_sweeps; /* of each input, by the configuration of a detector */
+    bool batch, merge;
+    int64_t sweeps; /* 0: none */
     const char *nuscenes, *scans;
 
     const char *files_from, *shard;
     bool recursive, follow, zero_ends, skip_existing;
     int progress; /* a progress_mode */
     int compression;
-    layout layout;
-    voxelization voxelization;
-    split split;       /* of a configuration of a detector */
-    bool detector;     /* a configuration of OpenPCDet was read */
-    int wants_columns; /* of the inputs, by that configuration; 0 = any */
 
     pcgpu_register_params registration;
     association association;
     level_counts level_iterations;
     double bilateral;
     pcgpu_camera target_camera; /* of the target, when it differs */
-    const char *init, *pairs, *transform;
+    const char *init, *pairs;
     pcgpu_volume_params volume;
-    const char *poses, *mesh, *columns, *transform_input;
-    double T[16]; /* of transform_input */
-    double scale; /* of coordinates; 0: as they are */
-    transform_format transform_format;
+    const char *poses, *mesh, *columns;
 
-    pcgpu_odometry_params odometry; /* its `registration` is the one above */
-    const char *trajectory, *timestamps, *ground_truth, *calibration, *map;
-    const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
-    transform_format trajectory_format;
+    const char *trajectory, *timestamps, *ground_truth, *calibration;
     double rate, time_offset, time_tolerance;
     int align; /* 1: sim3 */
-    bool loops;
-    double map_voxel; /* or PCGPU_AUTO */
-    bool keep_moving;
-    const char *temporary_folder;
-
-    view_options view;
     const char *plot;
+    picture_format picture_format;
+
+    own_values own;
 
     unsigned char source[OPTIONS_MAX]; /* value_source of each row of the table */
     char **kept;

@@ -27,14 +27,11 @@ const option_row *option_by_letter(char letter, unsigned commands) {
 
 const option_row *option_by_key(const char *key, unsigned commands) {
     char name[OPTION_KEY];
-    if (strlen(key) >= sizeof name) {
-        return NULL;
-    }
-    strcpy(name, key);
+    snprintf(name, sizeof name, "%s", key);
     for (char *p = name; (p = strchr(p, '_'));) {
         *p = '-';
     }
-    return option_by_name(name, commands);
+    return option_by_name(name, commands); /* none is as long as a key that was cut */
 }
 
 bool option_is_key(const option_row *option, const command_info *command) {
@@ -60,19 +57,15 @@ void options_init(option_values *options, const command_info *command) {
     options->device.count = 1;
     pcgpu_camera_init(&options->camera);
     pcgpu_camera_init(&options->target_camera);
-    pcgpu_sample_params_init(&options->sample);
-    pcgpu_voxelize_params_init(&options->voxelize);
-    options->voxelize.range_auto = true; /* the library has no default range; the bounds of the cloud fit every input */
     pcgpu_register_params_init(&options->registration);
-    pcgpu_odometry_params_init(&options->odometry);
-    options->trajectory_format = TRANSFORM_KITTI;
     options->rate = 10;
     options->time_tolerance = 0.02;
-    options->map_voxel = PCGPU_AUTO;
     level_counts_init(&options->level_iterations, command);
     pcgpu_volume_params_init(&options->volume);
-    options->drop_origin =
-        command->traits & COMMAND_DROPS_ORIGIN ? options->registration.drop_origin : options->sample.drop_origin;
+    options->drop_origin = command->traits & COMMAND_DROPS_ORIGIN;
+    if (command->init) {
+        command->init(options);
+    }
 }
 
 void options_free(option_values *options) {

@@ -2,6 +2,7 @@
 #include "openpcdet.h"
 #include "config.h"
 #include "inheritance.h"
+#include "voxelize.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@ static bool given(const reader *r, const char *option) {
 
 /* The command line asks for the arrays of pcgpu. */
 static bool keeps_layout(const reader *r) {
-    return given(r, "layout") && r->options->layout == LAYOUT_PCGPU;
+    return given(r, "layout") && voxelize_own(r->options)->layout == LAYOUT_PCGPU;
 }
 
 static bool set(reader *r, const char *option, const char *key, place value) {
@@ -85,7 +86,8 @@ static place voxel_entry(place processors, bool *dynamic) {
 
 /* MAX_NUMBER_OF_VOXELS: {train: 16000, test: 40000} */
 static bool read_max_voxels(reader *r, place entry) {
-    const char *key = "MAX_NUMBER_OF_VOXELS", *which = r->options->split == SPLIT_TRAIN ? "train" : "test";
+    const char *key = "MAX_NUMBER_OF_VOXELS",
+               *which = voxelize_own(r->options)->split == SPLIT_TRAIN ? "train" : "test";
     place limits = own_value(entry, key);
     if (!limits.node || limits.node->type != YAML_MAPPING_NODE) {
         return set_required(r, "max-voxels", key, entry);
@@ -194,7 +196,7 @@ static bool read_features(reader *r, place at, const char *name) {
 static bool read_encoder(reader *r, bool placeholder) {
     const char *const path[] = {"MODEL", "VFE", "NAME", NULL};
     const bool own = keeps_layout(r);
-    const bool other = given(r, "features") && r->options->voxelize.features != PCGPU_FEATURES_POINTS;
+    const bool other = given(r, "features") && voxelize_own(r->options)->params.features != PCGPU_FEATURES_POINTS;
     place value;
     if (other || (own && given(r, "features"))) {
         return true;
@@ -223,7 +225,7 @@ static bool read_encoder(reader *r, bool placeholder) {
             return false;
         }
     }
-    if (r->options->voxelization == VOXELIZATION_DYNAMIC &&
+    if (voxelize_own(r->options)->voxelization == VOXELIZATION_DYNAMIC &&
         (!set_text(r, "max-points", "0") || !set_text(r, "max-voxels", "0"))) {
         return false;
     }
@@ -242,7 +244,7 @@ static bool read_columns(reader *r) {
         lists[i] = own_value(encoding, keys[i]);
         result = lists[i].node && lists[i].node->type == YAML_SEQUENCE_NODE ? FOUND : ABSENT;
     }
-    if (result != FOUND || r->options->layout == LAYOUT_PCGPU) {
+    if (result != FOUND || voxelize_own(r->options)->layout == LAYOUT_PCGPU) {
         return result != FAILED;
     }
     const yaml_node_item_t *a = lists[0].node->data.sequence.items.start, *b = lists[1].node->data.sequence.items.start;
@@ -259,9 +261,9 @@ static bool read_columns(reader *r) {
             "used_feature_list is not src_feature_list, and columns are not selected here; write inputs "
             "with the used columns and make the lists equal");
     }
-    r->options->wants_columns = (int)(columns < 1000 ? columns : 1000);
+    voxelize_own(r->options)->wants_columns = (int)(columns < 1000 ? columns : 1000);
     char text[16];
-    snprintf(text, sizeof text, "%d", r->options->wants_columns);
+    snprintf(text, sizeof text, "%d", voxelize_own(r->options)->wants_columns);
     /* With sweeps the last column is their age, and the files have others. */
     const bool joins = given(r, "nuscenes") || given(r, "scans");
     return joins || columns == 4 || columns < 3 || columns > 16 || given(r, "fields") || set_text(r, "fields", text);
@@ -272,7 +274,7 @@ static bool read_sweeps(reader *r) {
     place value;
     search result = inherited_find_data(&r->files, "MAX_SWEEPS", &value);
     const char *text = result == FOUND ? document_text(value.node) : NULL;
-    r->options->wants_sweeps = text ? atoi(text) : 0;
+    voxelize_own(r->options)->wants_sweeps = text ? atoi(text) : 0;
     return result != FAILED && (!text || given(r, "sweeps") || !(given(r, "nuscenes") || given(r, "scans")) ||
                                 set(r, "sweeps", "MAX_SWEEPS", value));
 }
@@ -320,7 +322,7 @@ bool openpcdet_read(const document *d, const command_info *command, option_value
     }
     r->files.root = (place){d, root};
     r->options = options;
-    options->detector = true;
+    voxelize_own(options)->detector = true;
     bool placeholder = false;
     bool good = command->bit != FOR_VOXELIZE
                     ? document_wrong(d, root, "this is a configuration of OpenPCDet; pcgpu voxelize reads it")

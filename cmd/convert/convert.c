@@ -138,18 +138,18 @@ static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
         const row_filter origin = {.drop_origin = true};
         filter_rows(&origin, cloud, &j->run);
     }
-    if (o->scale > 0) {
-        scale(name, o->scale, cloud);
+    if (convert_own(o)->scale > 0) {
+        scale(name, convert_own(o)->scale, cloud);
     }
-    if (o->transform_input) {
+    if (convert_own(o)->transform_input) {
         if (!option_given(o, "drop-origin", j->session->command) &&
             !option_given(o, "keep-origin", j->session->command)) {
             warn_of_origin(name, cloud);
         }
-        code = move(j->session->context, name, o->T, cloud);
+        code = move(j->session->context, name, convert_own(o)->T, cloud);
     }
-    if (code == EXIT_DONE && !o->voxelize.range_auto) {
-        crop(o->voxelize.range, cloud, &j->run);
+    if (code == EXIT_DONE && !convert_own(o)->crop.range_auto) {
+        crop(convert_own(o)->crop.range, cloud, &j->run);
     }
     if (code == EXIT_DONE && o->columns) {
         column_list list;
@@ -176,7 +176,7 @@ static void add_result(job *j, const pcgpu_cloud *cloud) {
 }
 
 static int write_result(job *j, pcgpu_cloud *cloud) {
-    if (cloud->rows == 0 && j->run.points_in > 0 && !j->session->options->voxelize.range_auto) {
+    if (cloud->rows == 0 && j->run.points_in > 0 && !convert_own(j->session->options)->crop.range_auto) {
         report_warning(j->names[0], "none of %lld points is in the box; check --crop", (long long)j->run.points_in);
     }
     const int code = columns_fit_output(j, cloud);

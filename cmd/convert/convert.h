@@ -4,6 +4,15 @@
 
 #include "job.h"
 
+/* The values of its own options. */
+typedef struct convert_values {
+    pcgpu_voxelize_params crop; /* its range */
+    const char *transform_input;
+    double T[16]; /* of transform_input */
+    double scale; /* of coordinates; 0: as they are */
+} convert_values;
+OWN_VALUES(convert)
+
 /* The columns of --columns: each has a name, and the name that it has in the input. */
 typedef struct column_list {
     int count;

@@ -17,7 +17,7 @@ static bool settle(option_values *options, const command_info *command, reason *
                           poses ? "an output that is a cloud" : "-o NAME.tum");
         }
     }
-    return (options->voxelize.range_auto || range_check(options->voxelize.range, "crop", why)) &&
+    return (convert_own(options)->crop.range_auto || range_check(convert_own(options)->crop.range, "crop", why)) &&
            (!options->columns || columns_parse(options->columns, &columns, why));
 }
 
@@ -33,7 +33,8 @@ static bool check(const session *s, reason *why) {
 
 /* Reads --transform once, since it may be standard input and there may be many inputs. */
 static bool read_transform(option_values *o) {
-    return transform_read_file(o->transform_input, input_name(o->transform_input), o->T);
+    return transform_read_file(convert_own(o)->transform_input, input_name(convert_own(o)->transform_input),
+                               convert_own(o)->T);
 }
 
 static int run(session *s) {
@@ -44,11 +45,11 @@ static int run(session *s) {
 }
 
 static const option_row rows[] = {
-    {"crop", 0, FOR_CONVERT, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, NULL,
+    {"crop", 0, FOR_CONVERT, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(convert_values, crop), -METRES, METRES, NULL,
      "Keep points with X0 <= x < X1 and so on, metres; points that are not finite are dropped. After --transform."},
-    {"scale", 0, FOR_CONVERT, OPTION_ABOVE_MIN | OPTION_ZERO_IS_NONE, &type_real, "F", AT(scale), 0, FAR, NULL,
-     "Multiply the coordinates by F, such as 0.001 for millimetres. Before --transform."},
-    {"transform", 0, FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(transform_input), 0, 0, NULL,
+    {"scale", 0, FOR_CONVERT, OPTION_ABOVE_MIN | OPTION_ZERO_IS_NONE, &type_real, "F", OWN_AT(convert_values, scale), 0,
+     FAR, NULL, "Multiply the coordinates by F, such as 0.001 for millimetres. Before --transform."},
+    {"transform", 0, FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", OWN_AT(convert_values, transform_input), 0, 0, NULL,
      "Move the points by a rigid transform, normals with them: a 4x4 matrix, as register writes it, a KITTI line (12 "
      "numbers) or a TUM line (7, or 8 with a time)."},
     {"columns", 0, FOR_CONVERT, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
@@ -58,6 +59,10 @@ static const option_row rows[] = {
      "0. Columns that not all inputs have are left out."},
 };
 
+static void init(option_values *options) {
+    convert_own(options)->crop.range_auto = true;
+}
+
 const command_info convert_command = {
     .name = "convert",
     .bit = FOR_CONVERT,
@@ -66,6 +71,7 @@ const command_info convert_command = {
     .examples = {"scan.pcd -o scan.ply", "--crop=-40,-40,-3,40,40,3 scan.bin -o near.las"},
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
     .options = ROWS(rows),
+    .init = init,
     .inputs_per_job = 1,
     .settle = settle,
     .check = check,

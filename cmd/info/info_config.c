@@ -1,6 +1,7 @@
 /* info of a configuration: the commands that it is for, and what its keys mean. */
 #include "config.h"
 #include "info.h"
+#include "voxelize.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -143,7 +144,7 @@ static void print_group(FILE *out, const config_info *info, unsigned commands) {
 /* The cells of a range of voxelize. */
 static void print_cells(FILE *out, const config_info *info) {
     for (int i = 0; i < info->count; i++) {
-        const pcgpu_voxelize_params *p = &info->values[i].voxelize;
+        const pcgpu_voxelize_params *p = &voxelize_own(&info->values[i])->params;
         if (strcmp(info->commands[i]->name, "voxelize") == 0 && !p->range_auto && p->size[0] > 0) {
             fprintf(out, "  the grid has %.0f x %.0f x %.0f cells\n", (p->range[3] - p->range[0]) / p->size[0],
                     (p->range[4] - p->range[1]) / p->size[1], (p->range[5] - p->range[2]) / p->size[2]);

@@ -61,14 +61,13 @@ const pcgpu_format_info *output_format(const session *s, const char *path, const
 }
 
 bool output_is_page(const option_values *values, const option_row *option, const char *path) {
-    const view_options *o = &values->view;
     return (option->flags & OPTION_PAGE) &&
-           (o->format == PICTURE_HTML ||
-            (o->format == PICTURE_AUTO && (path_ends_in(path, ".html") || path_ends_in(path, ".htm"))));
+           (values->picture_format == PICTURE_HTML ||
+            (values->picture_format == PICTURE_AUTO && (path_ends_in(path, ".html") || path_ends_in(path, ".htm"))));
 }
 
 bool output_is_picture(const option_values *values, const option_row *option, const char *path) {
-    return ((option->flags & OPTION_PAGE) && values->view.format == PICTURE_PNG) || path_ends_in(path, ".png");
+    return ((option->flags & OPTION_PAGE) && values->picture_format == PICTURE_PNG) || path_ends_in(path, ".png");
 }
 
 /* Whether the columns decide the format of the output. */

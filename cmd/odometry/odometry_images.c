@@ -6,7 +6,7 @@
 #include <string.h>
 
 bool odometry_has_model(const session *s) {
-    return odometry_is_depth(s) && s->options->odometry.reference == PCGPU_REFERENCE_MODEL;
+    return odometry_is_depth(s) && odometry_own(s->options)->params.reference == PCGPU_REFERENCE_MODEL;
 }
 
 static pcgpu_volume_params volume_params(const session *s) {
@@ -21,7 +21,7 @@ pcgpu_status odometry_open_images(session *s, const double init[16], pcgpu_depth
     pcgpu_depth_odometry_params params;
     pcgpu_depth_odometry_params_init(&params);
     params.registration = register_image_params(s);
-    params.reference = s->options->odometry.reference;
+    params.reference = odometry_own(s->options)->params.reference;
     params.volume = volume_params(s);
     memcpy(params.registration.init, init, sizeof params.registration.init);
     return pcgpu_depth_odometry_open(s->context, &s->options->camera, &params, odometry);

@@ -9,13 +9,13 @@ static int open_in(session *s, const pcgpu_odometry_params *params, const pcgpu_
     there.registration.search = options_init_file(s->options) ? PCGPU_SEARCH_RESCUE : PCGPU_SEARCH_ALWAYS;
     const pcgpu_status status = pcgpu_odometry_open_map(s->context, &there, map, odometry);
     if (status != PCGPU_OK) {
-        report_failure(s->options->map, s->context);
+        report_failure(odometry_own(s->options)->map, s->context);
     }
     return status == PCGPU_OK ? EXIT_DONE : status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
 }
 
 int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odometry **odometry) {
-    const char *path = s->options->map;
+    const char *path = odometry_own(s->options)->map;
     const pcgpu_read_options how = {.fields = PCGPU_LIKELY_FIELDS}; /* --fields is that of the scans */
     const pcgpu_format_info *format = pcgpu_format_of_path(path);
     pcgpu_cloud map = {0};

@@ -18,15 +18,15 @@ bool odometry_has_map(const session *s) {
 }
 
 double odometry_map_voxel(const session *s) {
-    const double voxel = s->options->map_voxel;
+    const double voxel = odometry_own(s->options)->map_voxel;
     return voxel != PCGPU_AUTO ? voxel : odometry_is_depth(s) ? s->options->volume.voxel_size : MAP_VOXEL;
 }
 
 /* The folder of the temporary file: as given, else that of the output, or that of the system for a stream. malloc'd. */
 static char *choose_folder(const session *s) {
     const char *path = s->options->output, *temporary = getenv("TMPDIR");
-    if (s->options->temporary_folder) {
-        return strdup(s->options->temporary_folder);
+    if (odometry_own(s->options)->temporary_folder) {
+        return strdup(odometry_own(s->options)->temporary_folder);
     }
     return path_is_stream(path) ? strdup(temporary && temporary[0] ? temporary : "/tmp") : path_folder(path);
 }
@@ -40,7 +40,7 @@ int odometry_map_open(session *s, odometry_map *m) {
         return EXIT_FAILED;
     }
     params.voxel = odometry_map_voxel(s);
-    params.keep_moving = s->options->keep_moving;
+    params.keep_moving = odometry_own(s->options)->keep_moving;
     params.drop_origin = s->options->drop_origin;
     params.memory = s->options->memory ? s->options->memory : MAP_MEMORY;
     params.folder = m->folder;
@@ -65,7 +65,7 @@ static void between(const double a[16], const double b[16], double out[16]) {
 static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_cloud *before, const double *T_before_scan,
                       double fraction, const double T[16]) {
     const option_values *o = m->session->options;
-    pcgpu_odometry_params params = o->odometry;
+    pcgpu_odometry_params params = odometry_own(o)->params;
     pcgpu_cloud points;
     params.registration = o->registration;
     params.registration.drop_origin = o->drop_origin;
@@ -82,7 +82,7 @@ static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_clou
 
 /* With deskewing the first scan waits for the second one, since its motion is not known before. */
 int odometry_map_add(odometry_map *m, pcgpu_cloud *scan, const double T[16], double fraction) {
-    const bool deskews = m->session->options->odometry.deskew != PCGPU_DESKEW_NONE;
+    const bool deskews = odometry_own(m->session->options)->params.deskew != PCGPU_DESKEW_NONE;
     double T_before_scan[16];
     int code = EXIT_DONE;
     if (m->scans > 0) {
@@ -147,7 +147,7 @@ int odometry_map_write(odometry_map *m, job *j) {
     const pcgpu_cloud *points;
     pcgpu_map_stats stats;
     int code = EXIT_DONE;
-    if (m->scans == 1 && m->session->options->odometry.deskew != PCGPU_DESKEW_NONE) {
+    if (m->scans == 1 && odometry_own(m->session->options)->params.deskew != PCGPU_DESKEW_NONE) {
         code = add_points(m, &m->before, NULL, NULL, 0.0, m->T);
     }
     if (code != EXIT_DONE) {

@@ -7,7 +7,7 @@
 static bool settle(option_values *o, const command_info *command, reason *why) {
     const char *wrong = NULL;
     o->trajectory = o->trajectory ? o->trajectory : "-";
-    if (o->init && !options_init_file(o) && !(o->map && strcmp(o->init, "auto") == 0)) {
+    if (o->init && !options_init_file(o) && !(odometry_own(o)->map && strcmp(o->init, "auto") == 0)) {
         wrong = "init: auto is for pairs, and for --map; give a FILE with the pose of the first input, or leave it out";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
@@ -50,7 +50,7 @@ static bool check_model(const session *s, reason *why) {
 /* A map takes the place of the references. */
 static bool check_map(const session *s, bool images, reason *why) {
     static const char *const of_no_map[] = {"reference", "loops"};
-    return !s->options->map ||
+    return !odometry_own(s->options)->map ||
            ((!images || refuse(why, "map is for scans, and depth images are given; leave it out, or give scans")) &&
             (s->options->registration.method == PCGPU_REGISTER_NDT ||
              refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
@@ -60,14 +60,14 @@ static bool check_map(const session *s, bool images, reason *why) {
 /* With the size of the voxels of the map or the model. */
 static void effect(const session *s, const char *const *inputs, int count, option_values *values) {
     register_effect(s, inputs, count, values);
-    values->map_voxel = odometry_map_voxel(s);
+    odometry_own(values)->map_voxel = odometry_map_voxel(s);
 }
 
 /* Refuses options without an effect on this kind of sequence. */
 static bool check_kind(const session *s, bool images, reason *why) {
     static const char *const of_scans[] = {"model-range", "deskew", "time-column"};
     static const char *const of_model[] = {"model-range"}, *const of_time[] = {"time-column"};
-    const pcgpu_odometry_params *p = &s->options->odometry;
+    const pcgpu_odometry_params *p = &odometry_own(s->options)->params;
     return register_check_kind(s, !images, images, why) &&
            (!images || register_refuse(s, of_scans, 3, "is for scans, and depth images are given", why)) &&
            (p->reference == PCGPU_REFERENCE_MODEL ||
@@ -97,40 +97,47 @@ static const option_row rows[] = {
     {"init", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). "
      "Default: the identity. With --map, near that pose; auto, the default there: anywhere in the map."},
-    {"map", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", AT(map), 0, 0, NULL,
+    {"map", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, map), 0, 0, NULL,
      "Localize the scans in this map, any cloud, and leave it as it is: poses are in its coordinates. See "
      "LOCALIZATION of pcgpu-methods(7)."},
     {"trajectory", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0,
      0, NULL,
      "Write the pose of each input to FILE, one per line, in the frame of the first; - is standard output, the "
      "default."},
-    {"trajectory-format", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(trajectory_format), 0, 0, transform_formats,
-     "matrix: 16 numbers per line; kitti: 12; tum: time, translation and quaternion x y z w."},
-    {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.reference), 0, 0, references,
+    {"trajectory-format", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, trajectory_format), 0, 0,
+     transform_formats, "matrix: 16 numbers per line; kitti: 12; tum: time, translation and quaternion x y z w."},
+    {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.reference), 0, 0, references,
      "The reference of the registration: the previous scan, a keyframe, or a local map of all earlier scans."},
-    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | SET_IN(FOR_ODOMETRY), &type_real, "M", AT(odometry.model_range),
-     0, FAR, NULL,
+    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | SET_IN(FOR_ODOMETRY), &type_real, "M",
+     OWN_AT(odometry_values, params.model_range), 0, FAR, NULL,
      "Minimum extent of the local map from the sensor on each axis, in metres; farther voxels are dropped."},
-    {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", AT(odometry.deskew), 0, 0, deskews,
+    {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.deskew), 0, 0, deskews,
      "How scans are corrected for the motion of the sensor: none; time: with a column of times; "
      "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on."},
     {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_int, "N",
-     AT(odometry.time_column), 3, 63, NULL,
+     OWN_AT(odometry_values, params.time_column), 3, 63, NULL,
      "The column of times, counted from 0, for --deskew time. Default: one named so, such as gps_time, else 4."},
-    {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, AT(loops), 0, 0, NULL,
+    {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, OWN_AT(odometry_values, loops), 0, 0, NULL,
      "Find places that the sensor sees again, and correct all poses by them at the end."},
-    {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", AT(map_voxel), 1e-4, 1000, NULL,
+    {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", OWN_AT(odometry_values, map_voxel), 1e-4, 1000, NULL,
      "Voxel size of the map of scans, or of the model of depth images, in metres. auto: 0.1, and 0.01 for depth "
      "images. Default: auto."},
-    {"keep-moving", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_flag, NULL, AT(keep_moving), 0, 0, NULL,
-     "Keep the points of objects that moved, which are left out of the map since scans have seen through them."},
+    {"keep-moving", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_flag, NULL, OWN_AT(odometry_values, keep_moving), 0, 0,
+     NULL, "Keep the points of objects that moved, which are left out of the map since scans have seen through them."},
     {"memory", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_bytes, "SIZE", AT(memory), 1 << 20,
      1e15, NULL,
      "Memory for the voxels of the map, such as 2G (K, M, G, T: powers of 1024); those farthest from the sensor go "
      "to a temporary file. The map does not depend on it. Default: 1G."},
-    {"temporary-folder", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_path, "DIR", AT(temporary_folder), 0, 0, NULL,
+    {"temporary-folder", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_path, "DIR",
+     OWN_AT(odometry_values, temporary_folder), 0, 0, NULL,
      "The folder for the temporary file of the map. Default: that of --output, or of a pipe that of TMPDIR or /tmp."},
 };
+
+static void init(option_values *options) {
+    pcgpu_odometry_params_init(&odometry_own(options)->params);
+    odometry_own(options)->trajectory_format = TRANSFORM_KITTI;
+    odometry_own(options)->map_voxel = PCGPU_AUTO;
+}
 
 const command_info odometry_command = {.name = "odometry",
                                        .bit = FOR_ODOMETRY,
@@ -140,6 +147,7 @@ const command_info odometry_command = {.name = "odometry",
                                                     "--config camera.yaml depth/ --trajectory poses.txt -o points.ply"},
                                        .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
                                        .options = ROWS(rows),
+                                       .init = init,
                                        .settle = settle,
                                        .find_inputs = odometry_find_sequence,
                                        .take_inputs = take_inputs,

@@ -59,7 +59,7 @@ static bool read_times(odometry_state *run) {
 static bool read_truth(const session *s, trajectory *truth) {
     option_values *o = s->options;
     bool good = evaluate_read_truth(s, truth);
-    if (good && o->sequence && !truth->times && !odometry_pick_rows(s, truth->poses, 16, &truth->count) &&
+    if (good && odometry_own(o)->sequence && !truth->times && !odometry_pick_rows(s, truth->poses, 16, &truth->count) &&
         !option_given_here(o, "ground-truth", s->command)) {
         report_warning(o->ground_truth, "%lld poses for %d scans; no errors will be printed", (long long)truth->count,
                        s->input_count);
@@ -77,18 +77,18 @@ static bool read_truth(const session *s, trajectory *truth) {
 
 static int open_odometry(odometry_state *run) {
     session *s = run->session;
-    pcgpu_odometry_params params = s->options->odometry;
+    pcgpu_odometry_params params = odometry_own(s->options)->params;
     params.registration = s->options->registration;
     params.registration.drop_origin = s->options->drop_origin;
     if (!register_read_init(s, params.registration.init)) {
         return EXIT_FAILED;
     }
-    if (s->options->map) {
+    if (odometry_own(s->options)->map) {
         return odometry_open_map(s, &params, &run->odometry);
     }
     pcgpu_status status = odometry_is_depth(s) ? odometry_open_images(s, params.registration.init, &run->camera)
                                                : pcgpu_odometry_open(s->context, &params, &run->odometry);
-    if (status == PCGPU_OK && s->options->loops) {
+    if (status == PCGPU_OK && odometry_own(s->options)->loops) {
         status = odometry_open_loops(s, &params.registration, &run->loops);
     }
     if (status != PCGPU_OK) {
@@ -120,7 +120,8 @@ static bool write_pose(const odometry_state *run, int index) {
     FILE *stream = run->trajectory.stream;
     const double *T = run->poses + 16 * (int64_t)index;
     errno = 0;
-    transform_write_pose(stream, T[0] == T[0] ? T : NULL, run->times[index], run->session->options->trajectory_format);
+    transform_write_pose(stream, T[0] == T[0] ? T : NULL, run->times[index],
+                         odometry_own(run->session->options)->trajectory_format);
     if (fflush(stream) == 0 && !ferror(stream)) {
         return true;
     }

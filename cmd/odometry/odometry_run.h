@@ -7,6 +7,17 @@
 #include "job.h"
 #include "trajectory.h"
 
+/* The values of its own options. */
+typedef struct odometry_values {
+    pcgpu_odometry_params params; /* its `registration` is the one of the options */
+    const char *map, *temporary_folder;
+    const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
+    transform_format trajectory_format;
+    bool loops, keep_moving;
+    double map_voxel; /* or PCGPU_AUTO */
+} odometry_values;
+OWN_VALUES(odometry)
+
 int odometry_run(session *session); /* the command */
 
 /* ---- odometry_images.c ---- */

@@ -42,7 +42,7 @@ static void correct_beams(session *s, const char *calibration) {
         camera_file_read(calibration, &camera, NULL, &unused) && camera.fx > 700.0 && camera.fx < 730.0) {
         s->options->registration.beam_correction = 0.205;
         report_result(
-            s->options->sequence,
+            odometry_own(s->options)->sequence,
             "KITTI's scanner: its beams are corrected by 0.205 degree; --beam-correction 0 leaves them as they are");
     }
 }
@@ -59,7 +59,7 @@ bool odometry_find_sequence(session *s, reason *why) {
     const char *scans = folder ? name_in(o, folder, "velodyne", IS_FOLDER) : NULL;
     if (scans) {
         s->inputs[0] = scans;
-        o->sequence = options_keep(o, folder);
+        odometry_own(o)->sequence = options_keep(o, folder);
         if (!o->timestamps && !option_given_here(o, "rate", s->command)) {
             o->timestamps = name_in(o, folder, "times.txt", IS_FILE);
         }
@@ -74,7 +74,7 @@ bool odometry_find_sequence(session *s, reason *why) {
         correct_beams(s, calibration);
     }
     free(folder);
-    return (folder && (!scans || o->sequence)) || refuse(why, "out of memory");
+    return (folder && (!scans || odometry_own(o)->sequence)) || refuse(why, "out of memory");
 }
 
 /* 000014.bin is scan 14; -1 for a name that is no number. */
@@ -98,7 +98,7 @@ static bool is_numbered(const session *s) {
 }
 
 void odometry_times_of_rate(const session *s, double *times) {
-    const bool numbered = s->options->sequence && is_numbered(s);
+    const bool numbered = odometry_own(s->options)->sequence && is_numbered(s);
     for (int i = 0; i < s->input_count; i++) {
         times[i] = (double)(numbered ? number_of(s->inputs[i]) : i) / s->options->rate;
     }

@@ -169,10 +169,10 @@ static void write_transforms(job *j, const pcgpu_registration *r) {
     FILE *file = job_stream(j, "transform");
     bool busy = file == stdout || job_stream(j, "output") == stdout || session_json_is_stdout(j->session);
     if (file && (file != stdout || r->converged)) {
-        transform_write(file, r->T_target_source, o->transform_format);
+        transform_write(file, r->T_target_source, register_own(o)->transform_format);
     }
     if (!busy && r->converged) {
-        transform_write(stdout, r->T_target_source, file ? TRANSFORM_MATRIX : o->transform_format);
+        transform_write(stdout, r->T_target_source, file ? TRANSFORM_MATRIX : register_own(o)->transform_format);
     }
 }
 

@@ -4,6 +4,13 @@
 
 #include "job.h"
 
+/* The values of its own options. */
+typedef struct register_values {
+    const char *transform;
+    transform_format transform_format;
+} register_values;
+OWN_VALUES(register)
+
 /* Hooks of the command. odometry uses them, too, since it has the same options. */
 bool register_settle(option_values *options, const command_info *command, reason *why);
 void register_effect(const session *session, const char *const *inputs, int count, option_values *effect);

@@ -44,10 +44,10 @@ static const option_row rows[] = {
     {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},
-    {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", AT(transform), 0, 0, NULL,
-     "Write T_target_source, which maps source coordinates into the target's frame."},
-    {"transform-format", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_choice, "NAME", AT(transform_format), 0, 0,
-     transform_formats,
+    {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(register_values, transform),
+     0, 0, NULL, "Write T_target_source, which maps source coordinates into the target's frame."},
+    {"transform-format", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_choice, "NAME",
+     OWN_AT(register_values, transform_format), 0, 0, transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion x y z w in one line. With --pairs each transform is one line."},
     {"merge", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,

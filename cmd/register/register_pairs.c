@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool transform_is_stdout(const session *s) {
-    return s->options->transform && strcmp(s->options->transform, "-") == 0;
+    return register_own(s->options)->transform && strcmp(register_own(s->options)->transform, "-") == 0;
 }
 
 void register_end_pair(const job *j, int code) {
@@ -15,10 +15,10 @@ void register_end_pair(const job *j, int code) {
         return;
     }
     if (s->lines) {
-        transform_write_line(s->lines, T, s->options->transform_format);
+        transform_write_line(s->lines, T, register_own(s->options)->transform_format);
     }
     if (transform_is_stdout(s) || !session_json_is_stdout(s)) {
-        transform_write_line(s->out, T, s->options->transform_format);
+        transform_write_line(s->out, T, register_own(s->options)->transform_format);
         fflush(s->out); /* a reader may wait for it; errors are reported at the end */
     }
 }
@@ -27,8 +27,8 @@ int register_pairs(session *s) {
     option_values *o = s->options;
     output transforms = {0};
     if (!register_read_init(s, o->registration.init) ||
-        (o->transform && !transform_is_stdout(s) &&
-         !output_open(&transforms, o->transform, existing_of(o->force || o->skip_existing), true))) {
+        (register_own(o)->transform && !transform_is_stdout(s) &&
+         !output_open(&transforms, register_own(o)->transform, existing_of(o->force || o->skip_existing), true))) {
         return EXIT_FAILED;
     }
     s->lines = transforms.stream;

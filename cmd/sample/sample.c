@@ -83,11 +83,11 @@ static int write_picked(job *j, const pcgpu_sampled *sampled, const int64_t *wid
 /* Fills the picks up to --count. */
 static int pad(job *j, pcgpu_sampled *sampled) {
     const option_values *o = j->session->options;
-    const int64_t picked = sampled->count, m = o->sample.count;
-    if (o->pad == PAD_NONE || picked >= m) {
+    const int64_t picked = sampled->count, m = sample_own(o)->params.count;
+    if (sample_own(o)->pad == PAD_NONE || picked >= m) {
         return EXIT_DONE;
     }
-    if (o->pad == PAD_REPEAT && picked == 0) {
+    if (sample_own(o)->pad == PAD_REPEAT && picked == 0) {
         report_error(j->names[0], "no pick that could be repeated; give --pad zero");
         return EXIT_FAILED;
     }
@@ -100,7 +100,7 @@ static int pad(job *j, pcgpu_sampled *sampled) {
         return EXIT_FAILED;
     }
     for (int64_t i = picked; i < m; i++) {
-        indices[i] = o->pad == PAD_REPEAT ? indices[i % picked] : -1;
+        indices[i] = sample_own(o)->pad == PAD_REPEAT ? indices[i % picked] : -1;
         if (distances) {
             distances[i] = 0;
         }
@@ -132,9 +132,9 @@ int sample_finish(job *j, pcgpu_sampled *sampled) {
 }
 
 pcgpu_sample_params sample_parameters(const session *s) {
-    pcgpu_sample_params params = s->options->sample;
+    pcgpu_sample_params params = sample_own(s->options)->params;
     params.drop_origin = s->options->drop_origin;
-    params.at_most = params.at_most || s->options->pad != PAD_NONE;
+    params.at_most = params.at_most || sample_own(s->options)->pad != PAD_NONE;
     params.coverage = s->options->json || s->options->verbose; /* only these show it */
     return params;
 }
@@ -146,7 +146,7 @@ int sample_prepare(job *j) {
 
 /* Reads the records of --seeds, if it is given. */
 static bool read_seeds(const session *s, pcgpu_indices *seeds) {
-    const char *path = s->options->seeds;
+    const char *path = sample_own(s->options)->seeds;
     FILE *stream = path ? input_open(path) : NULL;
     *seeds = (pcgpu_indices){0};
     if (!stream) {
@@ -166,12 +166,12 @@ enum { TIMES_AT_RANDOM = 3, TIMES_FARTHEST = 4 };
 
 /* The option that needs the whole file, or NULL. */
 static const char *lacking_in_pieces(const option_values *o) {
-    return o->seeds ? "seeds" : o->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : NULL;
+    return sample_own(o)->seeds ? "seeds" : sample_own(o)->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : NULL;
 }
 
 bool sample_reads_pieces(const session *s, const char *input) {
     const option_values *o = s->options;
-    const int times = o->sample.method == PCGPU_SAMPLE_RANDOM ? TIMES_AT_RANDOM : TIMES_FARTHEST;
+    const int times = sample_own(o)->params.method == PCGPU_SAMPLE_RANDOM ? TIMES_AT_RANDOM : TIMES_FARTHEST;
     return !o->batch &&
            session_needs_pieces(s, input, times, !lacking_in_pieces(o) && o->device.device != PCGPU_DEVICE_CUDA);
 }

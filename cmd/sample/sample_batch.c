@@ -61,7 +61,7 @@ static int take(batch *b, int i, pcgpu_sampled *sampled) {
     job *j = &b->jobs[i];
     const int64_t picked = sampled->count;
     job_resume(j);
-    if (picked < b->m && b->session->options->pad == PAD_NONE) {
+    if (picked < b->m && sample_own(b->session->options)->pad == PAD_NONE) {
         report_error(j->names[0], "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
                      (long long)picked, (long long)b->m);
         job_note_error(j);
@@ -154,7 +154,9 @@ static int write_arrays(batch *b) {
 }
 
 int sample_batch(session *s) {
-    batch b = {.session = s, .m = s->options->sample.count, .jobs = calloc((size_t)s->input_count, sizeof *b.jobs)};
+    batch b = {.session = s,
+               .m = sample_own(s->options)->params.count,
+               .jobs = calloc((size_t)s->input_count, sizeof *b.jobs)};
     int code = EXIT_DONE;
     if (!b.jobs) {
         report_error(NULL, "out of memory");

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static bool settle_count_and_ratio(option_values *options, const command_info *command, reason *why) {
-    pcgpu_sample_params *p = &options->sample;
+    pcgpu_sample_params *p = &sample_own(options)->params;
     if (p->count == 0 || p->ratio == 0) {
         return true;
     }
@@ -20,22 +20,22 @@ static bool settle_count_and_ratio(option_values *options, const command_info *c
 
 /* Seeds replace the start. The default start is allowed, since --dry-run prints it. */
 static bool settle_seeds_and_start(option_values *options, const command_info *command, reason *why) {
-    const pcgpu_sample_params *p = &options->sample;
-    if (!options->seeds || p->start == PCGPU_START_FIRST) {
+    const pcgpu_sample_params *p = &sample_own(options)->params;
+    if (!sample_own(options)->seeds || p->start == PCGPU_START_FIRST) {
         return true;
     }
     const char *out = options_later_wins(options, command, "seeds", "start", why);
     if (out && strcmp(out, "seeds") == 0) {
-        options->seeds = NULL;
+        sample_own(options)->seeds = NULL;
     } else if (out) {
-        options->sample.start = PCGPU_START_FIRST;
-        options->sample.start_index = 0;
+        sample_own(options)->params.start = PCGPU_START_FIRST;
+        sample_own(options)->params.start_index = 0;
     }
     return out;
 }
 
 static bool settle(option_values *options, const command_info *command, reason *why) {
-    const pcgpu_sample_params *p = &options->sample;
+    const pcgpu_sample_params *p = &sample_own(options)->params;
     if (!settle_count_and_ratio(options, command, why) || !settle_seeds_and_start(options, command, why)) {
         return false;
     }
@@ -45,21 +45,21 @@ static bool settle(option_values *options, const command_info *command, reason *
         wrong = "how many points? give --count N, --ratio R or --min-distance D";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && p->min_distance != 0) {
         wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
-    } else if (p->method == PCGPU_SAMPLE_RANDOM && options->distances) {
+    } else if (p->method == PCGPU_SAMPLE_RANDOM && sample_own(options)->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_FPS && p->start != PCGPU_START_RANDOM &&
                option_given_here(options, "seed", command)) {
         wrong = "seed is for --method random and --start random; give one of them, or leave --seed out";
-    } else if (options->pad != PAD_NONE && p->count == 0) {
+    } else if (sample_own(options)->pad != PAD_NONE && p->count == 0) {
         wrong = "pad fills up to --count; give it, or leave --pad out";
     } else if (p->at_most && (p->count == 0 || bounded)) {
         wrong = bounded ? "with min-distance --count is an upper bound already; leave --at-most out"
                         : "at-most is for --count; give it, or leave --at-most out";
-    } else if (p->at_most && options->pad != PAD_NONE) {
+    } else if (p->at_most && sample_own(options)->pad != PAD_NONE) {
         wrong = "at-most writes fewer points and pad fills them up; give one of them";
-    } else if (options->batch && options->seeds) {
+    } else if (options->batch && sample_own(options)->seeds) {
         wrong = "seeds are records of one input; leave --batch out";
-    } else if (options->batch && (p->count == 0 || p->at_most || (bounded && options->pad == PAD_NONE))) {
+    } else if (options->batch && (p->count == 0 || p->at_most || (bounded && sample_own(options)->pad == PAD_NONE))) {
         wrong = "the inputs of a batch have one number of points; give --count N, with --pad where some have fewer";
     }
     if (!wrong && options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
@@ -71,7 +71,7 @@ static bool settle(option_values *options, const command_info *command, reason *
 }
 
 static bool check(const session *s, reason *why) {
-    if (s->options->seeds && s->input_count > 1) {
+    if (sample_own(s->options)->seeds && s->input_count > 1) {
         return refuse(why, "%d inputs and --seeds, which are records of one; give one input", s->input_count);
     }
     return sweeps_check(s, why);
@@ -87,37 +87,42 @@ static const char *const paddings[] = {"none", "repeat", "zero", NULL};
 static const char *const starts[] = {"first", "center", "random", NULL};
 
 static const option_row rows[] = {
-    {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", AT(sample.count), 1, 2147483647, NULL,
+    {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", OWN_AT(sample_values, params.count), 1,
+     2147483647, NULL,
      "Pick exactly N points. A larger N than the number of points is an error without --at-most and --pad."},
-    {"at-most", 0, FOR_SAMPLE, 0, &type_flag, NULL, AT(sample.at_most), 0, 0, NULL,
+    {"at-most", 0, FOR_SAMPLE, 0, &type_flag, NULL, OWN_AT(sample_values, params.at_most), 0, 0, NULL,
      "Where there are fewer points than --count, pick all of them."},
-    {"pad", 0, FOR_SAMPLE, 0, &type_choice, "KIND", AT(pad), 0, 0, paddings,
+    {"pad", 0, FOR_SAMPLE, 0, &type_choice, "KIND", OWN_AT(sample_values, pad), 0, 0, paddings,
      "Where there are fewer points than --count, pick all and fill up: repeat: with the picks once more, in their "
      "order; zero: with rows of zeros, whose index is -1. none: do not."},
     {"batch", 0, FOR_SAMPLE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
      "One array for all inputs: --count points of each, inputs x points x columns, as .npz or .npy."},
-    {"ratio", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R", AT(sample.ratio), 0, 1, NULL,
-     "Pick this fraction of the usable points, in (0, 1]."},
-    {"min-distance", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D", AT(sample.min_distance),
-     0, METRES, NULL,
+    {"ratio", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R",
+     OWN_AT(sample_values, params.ratio), 0, 1, NULL, "Pick this fraction of the usable points, in (0, 1]."},
+    {"min-distance", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D",
+     OWN_AT(sample_values, params.min_distance), 0, METRES, NULL,
      "Stop when the next farthest point is nearer than D metres to the picked ones; alone, or with --count or --ratio "
      "as the upper bound."},
-    {"method", 0, FOR_SAMPLE, 0, &type_choice, "NAME", AT(sample.method), 0, 0, sample_methods,
+    {"method", 0, FOR_SAMPLE, 0, &type_choice, "NAME", OWN_AT(sample_values, params.method), 0, 0, sample_methods,
      "fps: farthest point sampling; random: uniform without replacement."},
-    {"seed", 0, FOR_SAMPLE, 0, &type_seed, "S", AT(sample.seed), 0, 0, NULL,
+    {"seed", 0, FOR_SAMPLE, 0, &type_seed, "S", OWN_AT(sample_values, params.seed), 0, 0, NULL,
      "Seed of everything random; the same seed gives the same bytes on every platform."},
-    {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", AT(sample), 0, 2147483647, starts,
+    {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", OWN_AT(sample_values, params), 0, 2147483647, starts,
      "First pick: first (the first usable record), a record index, center (the point farthest from the centroid) or "
      "random (drawn with --seed)."},
-    {"seeds", 0, FOR_SAMPLE, OPTION_INPUT, &type_path, "FILE", AT(seeds), 0, 0, NULL,
+    {"seeds", 0, FOR_SAMPLE, OPTION_INPUT, &type_path, "FILE", OWN_AT(sample_values, seeds), 0, 0, NULL,
      "Record indices that count as earlier picks, in the format of --indices; sampling continues from them and "
      "writes only the new picks. For one input, in place of --start."},
-    {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(indices), 0, 0, NULL,
+    {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(sample_values, indices), 0, 0, NULL,
      "Write the record index of each pick in pick order, int32 little-endian (.npy, .npz or .txt by name)."},
-    {"distances", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", AT(distances), 0, 0, NULL,
+    {"distances", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(sample_values, distances), 0, 0, NULL,
      "Write each pick's distance in metres to the earlier picks, infinite for the first pick, float32 little-endian "
      "(.npy, .npz or .txt by name)."},
 };
+
+static void init(option_values *options) {
+    pcgpu_sample_params_init(&sample_own(options)->params);
+}
 
 const command_info sample_command = {
     .name = "sample",
@@ -127,6 +132,7 @@ const command_info sample_command = {
     .examples = {"-m 4096 scan.bin -o sampled.ply", "--min-distance 0.5 scans/ -o thin/"},
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
     .options = ROWS(rows),
+    .init = init,
     .inputs_per_job = 1,
     .settle = settle,
     .check = check,

@@ -4,6 +4,17 @@
 
 #include "job.h"
 
+/* How too few picks are filled up. */
+typedef enum padding { PAD_NONE, PAD_REPEAT, PAD_ZERO } padding;
+
+/* The values of its own options. */
+typedef struct sample_values {
+    pcgpu_sample_params params;
+    const char *indices, *distances, *seeds;
+    padding pad;
+} sample_values;
+OWN_VALUES(sample)
+
 int sample_process(job *job); /* one input */
 int sample_batch(session *s); /* all inputs into one array */
 /* Whether an input is sampled at random and needs more memory than there is. */

@@ -10,7 +10,7 @@ static bool is_in_terminal(const session *s) {
 }
 
 static void choose_size(const session *s, pc_view *view) {
-    const int *size = s->options->view.size;
+    const int *size = view_own(s->options)->size;
     view->width = size[0];
     view->height = size[1];
     if (size[0] == 0 && is_in_terminal(s)) {
@@ -24,7 +24,7 @@ static void choose_size(const session *s, pc_view *view) {
 
 static pc_view view_of(const session *s, const pc_scene *scene) {
     pc_view view = {.from = view_from(s, scene),
-                    .point_size = s->options->view.point_size,
+                    .point_size = view_own(s->options)->point_size,
                     .plain = is_in_terminal(s) && !terminal_has_pictures()};
     choose_size(s, &view);
     return view;
@@ -104,7 +104,7 @@ static int draw(job *j, pc_scene *scene) {
         report_error(j->names[0], "%s", why.text);
         return EXIT_USAGE;
     }
-    const view_options *o = &s->options->view;
+    const view_values *o = view_own(s->options);
     pc_picture picture;
     view_settle_up(s, scene);
     if (!o->color && pc_scene_is_black(scene)) {
@@ -170,7 +170,7 @@ static int run_together(session *s) {
 }
 
 static bool settle(option_values *o, const command_info *command, reason *why) {
-    const int *size = o->view.size;
+    const int *size = view_own(o)->size;
     if ((int64_t)size[0] * size[1] > PC_PICTURE_PIXELS) {
         return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1],
                       PC_PICTURE_PIXELS / 1000000);
@@ -200,30 +200,31 @@ static const char *const ups[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL}
 static const char *const picture_formats[] = {"auto", "png", "html", NULL};
 
 static const option_row rows[] = {
-    {"color", 0, FOR_VIEW, 0, &type_path, "NAME", AT(view.color), 0, 0, NULL,
+    {"color", 0, FOR_VIEW, 0, &type_path, "NAME", OWN_AT(view_values, color), 0, 0, NULL,
      "Colours by height, intensity, file (one colour per input), order, distance (from the sensor), normals, rgb, "
      "class or a column of this name. Default: by what the inputs have, see COLOURS of pcgpu-view(1)."},
-    {"from", 0, FOR_VIEW, 0, &type_choice, "WHERE", AT(view.from), 0, 0, froms,
+    {"from", 0, FOR_VIEW, 0, &type_choice, "WHERE", OWN_AT(view_values, from), 0, 0, froms,
      "Direction of the view: iso, a perspective from above and behind; top, side and front without perspective; "
      "sensor, the range image of a scan, azimuth by elevation. auto: iso, and top for trajectories alone."},
-    {"up", 0, FOR_VIEW, 0, &type_choice, "AXIS", AT(view.up), 0, 0, ups,
+    {"up", 0, FOR_VIEW, 0, &type_choice, "AXIS", OWN_AT(view_values, up), 0, 0, ups,
      "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y in the frame of a camera, see DESCRIPTION of "
      "pcgpu-view(1)."},
-    {"size", 0, FOR_VIEW, 0, &type_pixels, "WxH", AT(view.size), 16, 16384, NULL,
+    {"size", 0, FOR_VIEW, 0, &type_pixels, "WxH", OWN_AT(view_values, size), 16, 16384, NULL,
      "Width and height of the picture in pixels. Default: 1280x960; 1920x480 for --from sensor; without --output "
      "that of the terminal."},
-    {"colormap", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.colormap), 0, 0, colormaps,
+    {"colormap", 0, FOR_VIEW, 0, &type_choice, "NAME", OWN_AT(view_values, colormap), 0, 0, colormaps,
      "Colours of a scale from low to high: viridis, turbo or grey."},
-    {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", AT(view.point_size), 0, 32,
-     NULL, "Diameter of a point in pixels. Default: by the distance between the points."},
-    {"voxel-size", 0, FOR_VIEW, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
-     "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
-    {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
+    {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N",
+     OWN_AT(view_values, point_size), 0, 32, NULL,
+     "Diameter of a point in pixels. Default: by the distance between the points."},
+    {"voxel-size", 0, FOR_VIEW, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", OWN_AT(view_values, voxels.size), 0, METRES,
+     NULL, "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
+    {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(view_values, voxels), -METRES, METRES, automatic,
      "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
     {"ground-truth", 0, FOR_VIEW, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, as for pcgpu-evaluate(1): trajectories get a column error, in metres, which is their "
      "colour."},
-    {"output-format", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(view.format), 0, 0, picture_formats,
+    {"output-format", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(picture_format), 0, 0, picture_formats,
      "png, a picture, or html, a page for a browser. auto: by the name of the output, png for standard output and "
      "folders."},
     {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE | OPTION_PAGE, &type_path, "PATH", AT(output), 0, 0, NULL,
@@ -231,12 +232,17 @@ static const option_row rows[] = {
      "folder (DIR/) gets one per input. Without it the picture is drawn in the terminal."},
 };
 
+static void init(option_values *options) {
+    pcgpu_voxelize_params_init(&view_own(options)->voxels);
+    view_own(options)->voxels.range_auto = true;
+}
+
 #define VIEW_COMMAND                                                                                                   \
     .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                            \
     .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                    \
     .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                          \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN,                  \
-    .options = ROWS(rows), .settle = settle
+    .options = ROWS(rows), .init = init, .settle = settle
 
 /* All inputs in one picture. */
 static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0, .run = run_together};

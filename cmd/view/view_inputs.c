@@ -62,7 +62,7 @@ static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_l
 }
 
 static pcgpu_status read_voxels(session *s, FILE *stream, const char *path, pc_layer *layer) {
-    const pcgpu_voxelize_params *p = &s->options->voxelize;
+    const pcgpu_voxelize_params *p = &view_own(s->options)->voxels;
     bool voxels;
     pcgpu_status status = pc_layer_read_voxels(s->context, stream, path, p->size[0] > 0 ? p->size : NULL,
                                                p->range_auto ? NULL : p->range, &voxels, layer);
@@ -197,7 +197,7 @@ static bool is_seen_along_z(const pc_layer *l) {
 
 /* z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone stays on a plane of y. */
 void view_settle_up(const session *s, pc_scene *scene) {
-    const pc_up given = (pc_up)s->options->view.up;
+    const pc_up given = (pc_up)view_own(s->options)->up;
     bool camera = true;
     for (int i = 0; i < scene->count && camera; i++) {
         const pc_layer *l = &scene->layers[i];
@@ -218,7 +218,7 @@ void view_add_color(json *out, const pc_scene *scene, const char *color) {
 }
 
 pc_from view_from(const session *s, const pc_scene *scene) {
-    const pc_from from = (pc_from)s->options->view.from;
+    const pc_from from = (pc_from)view_own(s->options)->from;
     bool lines = true;
     for (int i = 0; i < scene->count; i++) {
         lines = lines && scene->layers[i].kind == PC_LINE;

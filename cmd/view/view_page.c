@@ -11,13 +11,13 @@ bool view_is_page(const job *j) {
 
 bool view_check_page(const option_values *o, const command_info *command, reason *why) {
     const bool page = o->output && output_is_page(o, option_by_name("output", FOR_VIEW), o->output);
-    if (o->view.format != PICTURE_AUTO && !o->output) {
+    if (o->picture_format != PICTURE_AUTO && !o->output) {
         return refuse(why, "output-format is for a file, and there is no output; give -o");
     }
     if (page && option_given(o, "size", command)) {
         return refuse(why, "size is for a picture, and a page has the size of its window; leave it out");
     }
-    return !page || o->view.from != PC_FROM_SENSOR ||
+    return !page || view_own(o)->from != PC_FROM_SENSOR ||
            refuse(why, "from sensor is a range image, which a page does not have; give another --from, or a .png");
 }
 
@@ -30,7 +30,7 @@ static void add_result(job *j, const pc_scene *scene, const pc_page_counts *coun
 
 int view_write_page(job *j, pc_scene *scene) {
     const session *s = j->session;
-    const view_options *o = &s->options->view;
+    const view_values *o = view_own(s->options);
     const char *color = o->color ? o->color : pc_scene_default_paint(scene), *name = job_output_name(j, "output");
     const pc_page page = {
         .from = view_from(s, scene), .point_size = o->point_size, .color = color, .map = (pc_colormap)o->colormap};

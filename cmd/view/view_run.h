@@ -5,6 +5,16 @@
 #include "job.h"
 #include "view.h"
 
+/* The values of its own options. The library has its own names of these, in the same order. */
+typedef struct view_values {
+    const char *color;
+    int from, colormap, up;
+    int size[2]; /* 0: not given */
+    double point_size;
+    pcgpu_voxelize_params voxels; /* of an .npz of voxelize: the size and the range */
+} view_values;
+OWN_VALUES(view)
+
 /* view_inputs.c: reads an input of any kind and appends its layer to the scene. Returns an exit code and prints
  * errors. */
 int view_add_input(session *s, const char *path, pc_scene *scene);

@@ -22,7 +22,7 @@ int voxelize_process(job *j) {
     }
     code = voxels_write_sides(j, &v);
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
-        if (j->format->writes_arrays && j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
+        if (j->format->writes_arrays && voxelize_own(j->session->options)->voxelization == VOXELIZATION_DYNAMIC) {
             code = write_points(j, &v);
         } else if (j->format->writes_arrays) {
             voxels_add_offset(j, &v);

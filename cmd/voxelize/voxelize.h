@@ -5,6 +5,28 @@
 #include "cloud.h"
 #include "job.h"
 
+typedef enum dtype { DTYPE_FLOAT32, DTYPE_FLOAT16 } dtype;
+typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
+/* Whose names and shapes the arrays have. */
+typedef enum layout { LAYOUT_PCGPU, LAYOUT_OPENPCDET, LAYOUT_MMDET3D } layout;
+/* Hard: points padded per voxel, with limits; dynamic: all points, for encoders that make voxels themselves. */
+typedef enum voxelization { VOXELIZATION_HARD, VOXELIZATION_DYNAMIC } voxelization;
+
+/* The values of its own options. */
+typedef struct voxelize_values {
+    pcgpu_voxelize_params params;
+    const char *coords, *counts, *point_voxel;
+    dtype dtype;
+    bool strict;
+    layout layout;
+    voxelization voxelization;
+    split split; /* of a configuration of a detector */
+    /* By that configuration, and no options: */
+    bool detector;                   /* it was read */
+    int wants_columns, wants_sweeps; /* of each input; 0 = any */
+} voxelize_values;
+OWN_VALUES(voxelize)
+
 /* The parameters of the library, from the options in effect. */
 pcgpu_voxelize_params voxelize_parameters(const job *j);
 

@@ -19,7 +19,7 @@ void voxels_warn_rounded(const job *j, double largest) {
 
 void voxels_add_offset(const job *j, pcgpu_voxels *v) {
     const double *offset = j->clouds[0].offset;
-    bool padded = pc_features_are_padded(j->session->options->voxelize.features);
+    bool padded = pc_features_are_padded(voxelize_own(j->session->options)->params.features);
     double largest = 0;
     if (offset[0] == 0 && offset[1] == 0 && offset[2] == 0) {
         return;
@@ -65,7 +65,7 @@ static const struct {
 static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v) {
     pcgpu_array a = {.name = "voxels", .type = PCGPU_FLOAT32, .data = v->features};
     a.shape[a.dimensions++] = v->count;
-    if (pc_features_are_padded(j->session->options->voxelize.features)) {
+    if (pc_features_are_padded(voxelize_own(j->session->options)->params.features)) {
         a.shape[a.dimensions++] = v->capacity;
     }
     a.shape[a.dimensions++] = v->columns;
@@ -73,7 +73,7 @@ static pcgpu_array feature_array(const job *j, const pcgpu_voxels *v) {
 }
 
 static pcgpu_array coords_array(const job *j, const pcgpu_voxels *v) {
-    return (pcgpu_array){.name = array_names[j->session->options->layout].coords,
+    return (pcgpu_array){.name = array_names[voxelize_own(j->session->options)->layout].coords,
                          .type = PCGPU_INT32,
                          .dimensions = 2,
                          .shape = {v->count, 4},
@@ -81,7 +81,7 @@ static pcgpu_array coords_array(const job *j, const pcgpu_voxels *v) {
 }
 
 static pcgpu_array counts_array(const job *j, const pcgpu_voxels *v) {
-    return (pcgpu_array){.name = array_names[j->session->options->layout].counts,
+    return (pcgpu_array){.name = array_names[voxelize_own(j->session->options)->layout].counts,
                          .type = PCGPU_INT32,
                          .dimensions = 1,
                          .shape = {v->count},
@@ -98,7 +98,7 @@ pcgpu_array voxels_point_array(const pcgpu_voxels *v) {
 
 int voxels_write_arrays(job *j, pcgpu_array *arrays, int count) {
     uint16_t *half = NULL;
-    if (j->session->options->dtype == DTYPE_FLOAT16) {
+    if (voxelize_own(j->session->options)->dtype == DTYPE_FLOAT16) {
         size_t n = 1;
         for (int k = 0; k < arrays[0].dimensions; k++) {
             n *= (size_t)arrays[0].shape[k];

@@ -121,7 +121,7 @@ static int add_input(batch *b, session *s, int i) {
                      b->jobs[0].names[0], b->voxels[0].columns);
         code = EXIT_FAILED;
     }
-    if (code == EXIT_DONE && s->options->voxelization == VOXELIZATION_DYNAMIC) {
+    if (code == EXIT_DONE && voxelize_own(s->options)->voxelization == VOXELIZATION_DYNAMIC) {
         code = dynamic_add(j, v, i, &b->points);
     } else if (code == EXIT_DONE) {
         voxels_add_offset(j, v);

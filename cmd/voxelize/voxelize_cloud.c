@@ -49,7 +49,7 @@ static void take_rows(const pcgpu_cloud *input, pcgpu_voxels *v, pcgpu_cloud *ou
 static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
     const pcgpu_cloud *input = &j->clouds[0];
     pcgpu_voxels means = {0};
-    if (pc_features_are_padded(j->session->options->voxelize.features)) {
+    if (pc_features_are_padded(voxelize_own(j->session->options)->params.features)) {
         pcgpu_voxelize_params params = voxelize_parameters(j);
         params.features = PCGPU_FEATURES_MEAN;
         pcgpu_status status = pcgpu_voxelize(j->session->context, input, &params, &means);
@@ -66,7 +66,7 @@ static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
 int voxels_write_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_cloud out = {0};
     int code = EXIT_DONE;
-    const pcgpu_features features = j->session->options->voxelize.features;
+    const pcgpu_features features = voxelize_own(j->session->options)->params.features;
     if (features == PCGPU_FEATURES_FIRST || features == PCGPU_FEATURES_NEAREST) {
         take_rows(&j->clouds[0], v, &out);
     } else {

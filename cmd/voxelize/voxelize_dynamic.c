@@ -56,7 +56,7 @@ static double put_record(const pcgpu_cloud *cloud, int64_t i, float *out) {
 
 int dynamic_add(const job *j, const pcgpu_voxels *v, int batch, dynamic_points *points) {
     const pcgpu_cloud *cloud = &j->clouds[0];
-    const bool leads = j->session->options->layout == LAYOUT_OPENPCDET; /* with the number in the batch */
+    const bool leads = voxelize_own(j->session->options)->layout == LAYOUT_OPENPCDET; /* with the number in the batch */
     double largest = 0;
     points->columns = cloud->columns + leads;
     if (!grow(points, cloud->rows, !leads)) {

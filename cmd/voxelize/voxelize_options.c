@@ -8,8 +8,8 @@
 /* The layouts of detectors have the points themselves; other features are those of the layout pcgpu. Of --features and
  * --layout the later source wins. */
 static bool settle_layout(option_values *options, const command_info *command, reason *why) {
-    pcgpu_voxelize_params *p = &options->voxelize;
-    if (options->layout != LAYOUT_PCGPU && p->features != PCGPU_FEATURES_POINTS &&
+    pcgpu_voxelize_params *p = &voxelize_own(options)->params;
+    if (voxelize_own(options)->layout != LAYOUT_PCGPU && p->features != PCGPU_FEATURES_POINTS &&
         option_given(options, "features", command)) {
         const char *out = options_later_wins(options, command, "features", "layout", why);
         if (!out) {
@@ -17,18 +17,18 @@ static bool settle_layout(option_values *options, const command_info *command, r
                           "the voxels of layout openpcdet and mmdet3d are the points; leave --features out, or give "
                           "--layout pcgpu for other features");
         }
-        options->layout = strcmp(out, "layout") == 0 ? LAYOUT_PCGPU : options->layout;
-        if (options->layout == LAYOUT_PCGPU && !option_given_here(options, "voxelization", command)) {
-            options->voxelization = VOXELIZATION_HARD;
+        voxelize_own(options)->layout = strcmp(out, "layout") == 0 ? LAYOUT_PCGPU : voxelize_own(options)->layout;
+        if (voxelize_own(options)->layout == LAYOUT_PCGPU && !option_given_here(options, "voxelization", command)) {
+            voxelize_own(options)->voxelization = VOXELIZATION_HARD;
         }
     }
-    if (options->layout != LAYOUT_PCGPU) {
+    if (voxelize_own(options)->layout != LAYOUT_PCGPU) {
         p->features = PCGPU_FEATURES_POINTS;
-    } else if (options->voxelization == VOXELIZATION_DYNAMIC) {
+    } else if (voxelize_own(options)->voxelization == VOXELIZATION_DYNAMIC) {
         return refuse(why,
                       "dynamic voxelization is what encoders of networks take; give --layout openpcdet or mmdet3d");
     }
-    if (options->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
+    if (voxelize_own(options)->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
         return refuse(why, "dynamic voxelization has no limits; leave --max-points and --max-voxels out, or give "
                            "--set voxelization=hard");
     }
@@ -36,8 +36,8 @@ static bool settle_layout(option_values *options, const command_info *command, r
 }
 
 static bool settle(option_values *options, const command_info *command, reason *why) {
-    const pcgpu_voxelize_params *p = &options->voxelize;
-    if (option_given(options, "split", command) && !options->detector) {
+    const pcgpu_voxelize_params *p = &voxelize_own(options)->params;
+    if (option_given(options, "split", command) && !voxelize_own(options)->detector) {
         return refuse(why, "split is for a --config of OpenPCDet, and none is given; leave it out");
     }
     if (!settle_layout(options, command, why)) {
@@ -61,16 +61,16 @@ static bool settle(option_values *options, const command_info *command, reason *
 /* OpenPCDet and mmdetection3d round the number of voxels half to even, spconv and the grid here half up. */
 static void warn_broken(const option_values *o) {
     static const char *const package[] = {"spconv", "OpenPCDet", "mmdetection3d"};
-    const pcgpu_voxelize_params *p = &o->voxelize;
+    const pcgpu_voxelize_params *p = &voxelize_own(o)->params;
     for (int k = 0; k < 3 && !p->range_auto; k++) {
         const double length = p->range[3 + k] - p->range[k], voxels = length / p->size[k];
         const double cells = (double)roundf((float)length / (float)p->size[k]);
-        const double theirs = o->layout == LAYOUT_PCGPU ? cells : rint(voxels);
+        const double theirs = voxelize_own(o)->layout == LAYOUT_PCGPU ? cells : rint(voxels);
         if (fabs(voxels - cells) > 1e-3 + voxels * 0x1p-22) {
             report_warning(NULL,
                            "the range has %.7g voxels in %c, and the grid %.0f; the grid_size of %s is %.0f%s; give a "
                            "range of whole voxels",
-                           voxels, "xyz"[k], cells, package[o->layout], theirs,
+                           voxels, "xyz"[k], cells, package[voxelize_own(o)->layout], theirs,
                            theirs < cells ? ", and the last voxels are outside of it" : "");
         }
     }
@@ -79,11 +79,11 @@ static void warn_broken(const option_values *o) {
 static int run(session *s) {
     const option_values *o = s->options;
     warn_broken(o);
-    if (o->wants_sweeps > 1 && o->sweeps == 0 && o->layout != LAYOUT_PCGPU) {
+    if (voxelize_own(o)->wants_sweeps > 1 && o->sweeps == 0 && voxelize_own(o)->layout != LAYOUT_PCGPU) {
         report_warning(NULL,
                        "the configuration takes %d sweeps of each scan and a column of their age; without --sweeps the "
                        "inputs must hold both",
-                       o->wants_sweeps);
+                       voxelize_own(o)->wants_sweeps);
     }
     return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
 }
@@ -97,41 +97,52 @@ static const char *const splits[] = {"test", "train", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
 static const option_row rows[] = {
-    {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", AT(voxelize), -METRES, METRES, automatic,
+    {"range", 0, FOR_VOXELIZE, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(voxelize_values, params), -METRES, METRES,
+     automatic,
      "Range of the grid, round((X1 - X0) / SX) voxels in x, metres; auto: that of the cloud, from a multiple of SX."},
-    {"voxel-size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", AT(voxelize.size), 0, METRES, NULL,
-     "Size of a voxel in metres; one number makes a cube."},
-    {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", AT(voxelize.max_points), 0, 2147483647, NULL,
-     "Keep the first P points of a voxel; 0 = all."},
-    {"max-voxels", 0, FOR_VOXELIZE, 0, &type_int64, "V", AT(voxelize.max_voxels), 0, 2147483647, NULL,
-     "Keep the first V voxels; 0 = all."},
-    {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(voxelize.features), 0, 0, features,
+    {"voxel-size", 0, FOR_VOXELIZE, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", OWN_AT(voxelize_values, params.size), 0,
+     METRES, NULL, "Size of a voxel in metres; one number makes a cube."},
+    {"max-points", 0, FOR_VOXELIZE, 0, &type_int64, "P", OWN_AT(voxelize_values, params.max_points), 0, 2147483647,
+     NULL, "Keep the first P points of a voxel; 0 = all."},
+    {"max-voxels", 0, FOR_VOXELIZE, 0, &type_int64, "V", OWN_AT(voxelize_values, params.max_voxels), 0, 2147483647,
+     NULL, "Keep the first V voxels; 0 = all."},
+    {"features", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", OWN_AT(voxelize_values, params.features), 0, 0, features,
      "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten "
      "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},
-    {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(layout), 0, 0, layouts,
+    {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", OWN_AT(voxelize_values, layout), 0, 0, layouts,
      "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet "
      "or mmdetection3d take, which a configuration of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
-    {"voxelization", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_choice, "KIND", AT(voxelization), 0, 0, voxelizations,
+    {"voxelization", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_choice, "KIND", OWN_AT(voxelize_values, voxelization),
+     0, 0, voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
      "themselves. For --layout openpcdet and mmdet3d."},
-    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(coords), 0, 0, NULL,
+    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE",
+     OWN_AT(voxelize_values, coords), 0, 0, NULL,
      "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
-    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(counts), 0, 0, NULL,
+    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE",
+     OWN_AT(voxelize_values, counts), 0, 0, NULL,
      "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
-    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE", AT(point_voxel), 0, 0,
-     NULL, "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
-    {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", AT(dtype), 0, 0, dtypes,
+    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE",
+     OWN_AT(voxelize_values, point_voxel), 0, 0, NULL,
+     "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
+    {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", OWN_AT(voxelize_values, dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
     {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(compression), 0, 9, NULL,
      "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
-    {"strict", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_flag, NULL, AT(strict), 0, 0, NULL,
+    {"strict", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_flag, NULL, OWN_AT(voxelize_values, strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
      "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
      "Needs a --range; not for an output that is a cloud."},
-    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY | SET_IN(FOR_VOXELIZE), &type_choice, "NAME", AT(split), 0, 0, splits,
+    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY | SET_IN(FOR_VOXELIZE), &type_choice, "NAME",
+     OWN_AT(voxelize_values, split), 0, 0, splits,
      "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
 };
+
+static void init(option_values *options) {
+    pcgpu_voxelize_params_init(&voxelize_own(options)->params);
+    voxelize_own(options)->params.range_auto = true; /* the bounds of the cloud fit every input */
+}
 
 const command_info voxelize_command = {
     .name = "voxelize",
@@ -141,6 +152,7 @@ const command_info voxelize_command = {
     .examples = {"--config pillar scan.bin -o voxels.npz", "--voxel-size 0.25 scan.bin -o small.ply"},
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_WRITES_ARRAYS,
     .options = ROWS(rows),
+    .init = init,
     .inputs_per_job = 1,
     .settle = settle,
     .reads_pieces = voxelize_reads_pieces,

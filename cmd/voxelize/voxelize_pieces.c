@@ -9,10 +9,11 @@ enum { TIMES_OF_FILE = 7 };
 
 /* What a run in pieces lacks; NULL: nothing. */
 static const char *lacking(const option_values *o) {
-    return o->sweeps > 0                             ? "sweeps"
-           : o->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
-           : o->voxelize.max_points > 0 || o->voxelize.max_voxels > 0 ? "max-points or max-voxels"
-           : pc_features_are_padded(o->voxelize.features)             ? "features of the points of a voxel"
+    return o->sweeps > 0                                           ? "sweeps"
+           : voxelize_own(o)->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
+           : voxelize_own(o)->params.max_points > 0 || voxelize_own(o)->params.max_voxels > 0
+               ? "max-points or max-voxels"
+           : pc_features_are_padded(voxelize_own(o)->params.features) ? "features of the points of a voxel"
                                                                       : NULL;
 }
 
@@ -25,11 +26,11 @@ bool voxelize_reads_pieces(const session *s, const char *input) {
 int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     const option_values *o = j->session->options;
     const pcgpu_voxelize_params params = voxelize_parameters(j);
-    unsigned wanted = o->point_voxel ? PCGPU_PIECES_POINT_VOXEL : 0;
+    unsigned wanted = voxelize_own(o)->point_voxel ? PCGPU_PIECES_POINT_VOXEL : 0;
     pcgpu_pieces *pieces = NULL;
     size_t memory = 0;
     *v = (pcgpu_voxels){0};
-    if (o->coords || o->counts || (j->format && j->format->writes_arrays)) {
+    if (voxelize_own(o)->coords || voxelize_own(o)->counts || (j->format && j->format->writes_arrays)) {
         wanted |= PCGPU_PIECES_ARRAYS;
     }
     progress_begin(j->names[0], "voxelizing in pieces");

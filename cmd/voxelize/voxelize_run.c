@@ -5,10 +5,11 @@
 #include <string.h>
 
 pcgpu_voxelize_params voxelize_parameters(const job *j) {
-    pcgpu_voxelize_params params = j->session->options->voxelize;
+    pcgpu_voxelize_params params = voxelize_own(j->session->options)->params;
     params.drop_origin = j->session->options->drop_origin;
-    params.mask_xy = j->session->options->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
-    if (j->session->options->voxelization == VOXELIZATION_DYNAMIC) {
+    params.mask_xy =
+        voxelize_own(j->session->options)->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
+    if (voxelize_own(j->session->options)->voxelization == VOXELIZATION_DYNAMIC) {
         params.features = PCGPU_FEATURES_MEAN; /* only the voxel of each point is needed */
     }
     return params;
@@ -73,13 +74,14 @@ static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
 bool voxels_check_columns(const job *j) {
     const option_values *o = j->session->options;
     const int columns = j->clouds[0].columns;
-    if (o->wants_columns == 0 || o->layout == LAYOUT_PCGPU || columns == o->wants_columns) {
+    if (voxelize_own(o)->wants_columns == 0 || voxelize_own(o)->layout == LAYOUT_PCGPU ||
+        columns == voxelize_own(o)->wants_columns) {
         return true;
     }
     report_error(j->names[0],
                  "%d columns, and the configuration takes %d; give such inputs (--fields for .bin, --sweeps for "
                  "a column of times), or --layout pcgpu",
-                 columns, o->wants_columns);
+                 columns, voxelize_own(o)->wants_columns);
     return false;
 }
 
@@ -91,9 +93,11 @@ static void warn_labels(const job *j) {
                                            "timestamp", "gps_time"};
     const option_values *o = j->session->options;
     const pcgpu_cloud *cloud = &j->clouds[0];
-    const bool cloud_of_means = j->format && !j->format->writes_arrays && pc_features_are_padded(o->voxelize.features);
+    const bool cloud_of_means =
+        j->format && !j->format->writes_arrays && pc_features_are_padded(voxelize_own(o)->params.features);
     char labels[256] = "";
-    if ((o->voxelize.features != PCGPU_FEATURES_MEAN && !cloud_of_means) || o->voxelization == VOXELIZATION_DYNAMIC) {
+    if ((voxelize_own(o)->params.features != PCGPU_FEATURES_MEAN && !cloud_of_means) ||
+        voxelize_own(o)->voxelization == VOXELIZATION_DYNAMIC) {
         return;
     }
     for (int k = 3; k < cloud->columns; k++) {
@@ -122,7 +126,7 @@ int voxels_check(job *j, pcgpu_voxels *v) {
     j->unit = "voxels";
     add_result(&j->result, v);
     summarize(j, v);
-    if (j->session->options->strict && (v->over_points > 0 || v->over_voxels > 0)) {
+    if (voxelize_own(j->session->options)->strict && (v->over_points > 0 || v->over_voxels > 0)) {
         int code = refuse_truncated(j, v);
         pcgpu_voxels_free(v);
         return code;

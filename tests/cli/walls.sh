@@ -36,7 +36,7 @@ cuda/fuse cuda/core lib/fuse
 cmd cmd/cli cmd/config cmd/info cmd/job cmd/bench cmd/sweeps
 cmd/cli lib lib/core
 cmd/job lib lib/core cmd/cli
-cmd/config cmd/cli cmd/job
+cmd/config cmd/cli cmd/job cmd/voxelize
 cmd/poses lib/core cmd/cli cmd/job
 cmd/sweeps lib/core cmd/cli cmd/job cmd/poses
 cmd/sample cmd/job cmd/sweeps
@@ -45,7 +45,7 @@ cmd/register lib/core cmd/job cmd/poses
 cmd/evaluate lib/core lib/view cmd/job cmd/poses
 cmd/convert lib/core cmd/job cmd/poses
 cmd/bench cmd/cli cmd/job
-cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses
+cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses cmd/voxelize
 cmd/fuse cmd/cli cmd/job cmd/poses
 cmd/view lib/view cmd/cli cmd/evaluate cmd/job cmd/poses
 cmd/odometry lib/core cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate

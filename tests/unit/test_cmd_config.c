@@ -1,5 +1,7 @@
 /* Configuration files. */
 #include "test_cmd.h"
+#include "sample_run.h"
+#include "voxelize.h"
 
 #include <unistd.h>
 
@@ -36,18 +38,19 @@ static void test_values(void **state) {
              "  max_points: 32\n  features: pillar\n  force: true\nsample:\n  count: 10\n",
              "voxelize", &o));
     assert_int_equal(o.fields, 5);
-    assert_true(!o.voxelize.range_auto && o.voxelize.range[1] == -39.68 && o.voxelize.size[2] == 4);
-    assert_int_equal(o.voxelize.max_points, 32);
-    assert_int_equal(o.voxelize.features, PCGPU_FEATURES_PILLAR);
+    assert_true(!voxelize_own(&o)->params.range_auto && voxelize_own(&o)->params.range[1] == -39.68 &&
+                voxelize_own(&o)->params.size[2] == 4);
+    assert_int_equal(voxelize_own(&o)->params.max_points, 32);
+    assert_int_equal(voxelize_own(&o)->params.features, PCGPU_FEATURES_PILLAR);
     assert_true(o.force);
-    assert_int_equal(o.sample.count, 0); /* of another command */
+    assert_int_equal(sample_own(&o)->params.count, 0); /* of another command */
     options_free(&o);
     assert_true(load("# nothing\n", "sample", &o));
     options_free(&o);
     assert_true(load("sample:\n  # all commented out\n", "sample", &o));
     options_free(&o);
     assert_true(load("sample: {count: 20}\ncount: 30\n", "sample", &o));
-    assert_int_equal(o.sample.count, 20);
+    assert_int_equal(sample_own(&o)->params.count, 20);
     options_free(&o);
 }
 

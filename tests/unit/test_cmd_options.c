@@ -1,5 +1,7 @@
 /* The table of options, the setters and the command line. */
 #include "test_cmd.h"
+#include "sample_run.h"
+#include "voxelize.h"
 
 static reason why;
 
@@ -27,11 +29,11 @@ static void test_numbers(void **state) {
     option_values o;
     options_init(&o, c);
     assert_true(set(&o, c, "count", "4096", &why));
-    assert_int_equal(o.sample.count, 4096);
+    assert_int_equal(sample_own(&o)->params.count, 4096);
     static const char *const wrong[] = {"", "x", "0", "-1", "1.5", "1e3", "2147483648", "99999999999999999999", " 4"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         assert_false(set(&o, c, "count", wrong[i], &why));
-        assert_int_equal(o.sample.count, 4096);
+        assert_int_equal(sample_own(&o)->params.count, 4096);
     }
     assert_true(set(&o, c, "ratio", "1", &why));
     assert_false(set(&o, c, "ratio", "0", &why));
@@ -39,10 +41,10 @@ static void test_numbers(void **state) {
     assert_false(set(&o, c, "ratio", "nan", &why));
     assert_false(set(&o, c, "ratio", "0x1p-1", &why));
     assert_true(set(&o, c, "min-distance", "0.1", &why));
-    assert_true(o.sample.min_distance == 0.1f);
+    assert_true(sample_own(&o)->params.min_distance == 0.1f);
     assert_false(set(&o, c, "min-distance", "1e-60", &why)); /* would become 0, "not given" */
     assert_true(set(&o, c, "seed", "18446744073709551615", &why));
-    assert_true(o.sample.seed == UINT64_MAX);
+    assert_true(sample_own(&o)->params.seed == UINT64_MAX);
     assert_false(set(&o, c, "seed", "18446744073709551616", &why));
     assert_false(set(&o, c, "seed", "-1", &why));
     options_free(&o);
@@ -53,17 +55,17 @@ static void test_vectors(void **state) {
     const command_info *c = command_by_name("voxelize");
     option_values o;
     options_init(&o, c);
-    assert_true(o.voxelize.range_auto);
+    assert_true(voxelize_own(&o)->params.range_auto);
     assert_true(set(&o, c, "range", "0,-39.68,-3, 69.12 39.68,1", &why));
-    assert_false(o.voxelize.range_auto);
-    assert_true(o.voxelize.range[1] == -39.68 && o.voxelize.range[5] == 1);
+    assert_false(voxelize_own(&o)->params.range_auto);
+    assert_true(voxelize_own(&o)->params.range[1] == -39.68 && voxelize_own(&o)->params.range[5] == 1);
     assert_false(set(&o, c, "range", "1,2,3,4,5", &why));
     assert_false(set(&o, c, "range", "1,2,3,4,5,6,7", &why));
     assert_false(set(&o, c, "range", "1,2,3,,5,6", &why));
     assert_false(set(&o, c, "range", "1,2,3,4,5,6,", &why));
     assert_true(set(&o, c, "range", "auto", &why));
     assert_true(set(&o, c, "voxel-size", "0.2", &why));
-    assert_true(o.voxelize.size[0] == 0.2 && o.voxelize.size[2] == 0.2);
+    assert_true(voxelize_own(&o)->params.size[0] == 0.2 && voxelize_own(&o)->params.size[2] == 0.2);
     assert_false(set(&o, c, "voxel-size", "1,1", &why));
     assert_false(set(&o, c, "voxel-size", "1,1,0", &why));
     options_free(&o);
@@ -94,9 +96,9 @@ static void test_devices_and_start(void **state) {
     assert_false(set(&o, c, "device", "cuda:", &why));
     assert_false(set(&o, c, "device", "gpu", &why));
     assert_true(set(&o, c, "start", "center", &why));
-    assert_true(o.sample.start == PCGPU_START_CENTER);
+    assert_true(sample_own(&o)->params.start == PCGPU_START_CENTER);
     assert_true(set(&o, c, "start", "17", &why));
-    assert_true(o.sample.start == PCGPU_START_INDEX && o.sample.start_index == 17);
+    assert_true(sample_own(&o)->params.start == PCGPU_START_INDEX && sample_own(&o)->params.start_index == 17);
     assert_false(set(&o, c, "start", "-1", &why));
     assert_false(set(&o, c, "start", "", &why));
     options_free(&o);
@@ -124,8 +126,7 @@ static void test_print_round_trip(void **state) {
                 option_values b;
                 options_init(&b, command_at(i));
                 assert_true(option_set(&b, row, bare, FROM_FILE, &why));
-                assert_memory_equal((char *)&a.sample, (char *)&b.sample, sizeof a.sample);
-                assert_memory_equal((char *)&a.voxelize, (char *)&b.voxelize, sizeof a.voxelize);
+                assert_memory_equal((char *)&a.own, (char *)&b.own, sizeof a.own);
                 assert_memory_equal((char *)&a.registration, (char *)&b.registration, sizeof a.registration);
                 options_free(&b);
             }
@@ -148,7 +149,7 @@ static void test_command_line(void **state) {
     options_init(&o, c);
     assert_true(command_line_apply(&line, &o, &why));
     assert_true(o.force && o.verbose);
-    assert_int_equal(o.sample.count, 7);
+    assert_int_equal(sample_own(&o)->params.count, 7);
     assert_string_equal(o.output, "out.ply");
     assert_false(options_check(&o, c, &why)); /* count and ratio */
     options_free(&o);
@@ -191,7 +192,7 @@ static void test_count_or_ratio(void **state) {
     assert_true(option_set(&o, option_by_name("count", c->bit), "10", FROM_FILE, &why));
     assert_true(option_set(&o, option_by_name("ratio", c->bit), "0.5", FROM_COMMAND_LINE, &why));
     assert_true(options_check(&o, c, &why));
-    assert_int_equal(o.sample.count, 0);
+    assert_int_equal(sample_own(&o)->params.count, 0);
     options_free(&o);
 }
 
