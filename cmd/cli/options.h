@@ -71,22 +71,23 @@ typedef struct command_info {
     void (*init)(option_values *options);
     int inputs_per_job; /* 2: a source and a target; 0: one job has all inputs */
     /* Checks the options against each other; sets values that depend on others. */
-    bool (*settle)(option_values *options, const struct command_info *command, reason *why);
+    bool (*resolve_options)(option_values *options, const struct command_info *command, reason *why);
     /* Knows a folder by its files, before it stands for the files in it: may set the inputs and options not given. */
     bool (*find_inputs)(struct session *session, reason *why);
     /* Checks the number of inputs; may set the inputs. */
     bool (*take_inputs)(struct session *session, reason *why);
     /* Checks the options against the inputs. */
-    bool (*check)(const struct session *session, reason *why);
+    bool (*check_inputs)(const struct session *session, reason *why);
     /* Whether the inputs of a job are depth images that stay images and do not become clouds. */
     bool (*takes_images)(const struct session *session, const char *const *inputs, int count);
     /* Whether the command reads this input itself, in pieces. */
     bool (*reads_pieces)(const struct session *session, const char *input);
     /* The options in effect for these inputs, with their defaults, for --dry-run and --json. The session owns the
      * strings. Without inputs: the options of a list of pairs, where each pair has its own defaults. */
-    void (*effect)(const struct session *session, const char *const *inputs, int count, option_values *effect);
-    int (*run)(struct session *session);            /* returns an exit code */
-    void (*ended)(const struct job *job, int code); /* a job of the run, whose files are closed */
+    void (*effective_options)(const struct session *session, const char *const *inputs, int count,
+                              option_values *effect);
+    int (*run)(struct session *session);                /* returns an exit code */
+    void (*after_job)(const struct job *job, int code); /* a job of the run, whose files are closed */
 } command_info;
 
 /* cmd/commands.c: the commands of the program, ended by NULL; main gives them to commands_use. */

@@ -40,5 +40,5 @@ bool options_check(option_values *options, const command_info *command, reason *
         (option_given(options, "target-camera", command) && !camera_check(&options->target_camera, why))) {
         return false;
     }
-    return !command->settle || command->settle(options, command, why);
+    return !command->resolve_options || command->resolve_options(options, command, why);
 }

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-static bool settle(option_values *options, const command_info *command, reason *why) {
+static bool resolve_options(option_values *options, const command_info *command, reason *why) {
     column_list columns;
     options->device.device = PCGPU_DEVICE_CPU; /* nothing here repays the start of a GPU */
     static const char *const of_clouds[] = {"crop", "transform", "columns", "merge", "scale", "drop-origin", "fields"};
@@ -73,6 +73,6 @@ const command_info convert_command = {
     .options = ROWS(rows),
     .init = init,
     .inputs_per_job = 1,
-    .settle = settle,
-    .check = check,
+    .resolve_options = resolve_options,
+    .check_inputs = check,
     .run = run};

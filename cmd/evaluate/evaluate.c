@@ -349,6 +349,6 @@ const command_info evaluate_command = {
     .summary = "measure how far a trajectory is from the true one",
     .examples = {"poses.txt --ground-truth truth.txt", "poses.txt --ground-truth truth.txt --plot errors.png"},
     .traits = COMMAND_READS_TEXT | COMMAND_READS_STDIN,
-    .settle = settle,
+    .resolve_options = settle,
     .take_inputs = take_inputs,
     .run = run};

@@ -189,7 +189,7 @@ int fuse_write_model(fusion *f) {
 
 /* ---- the command ---- */
 
-static bool settle(option_values *o, const command_info *command, reason *why) {
+static bool resolve_options(option_values *o, const command_info *command, reason *why) {
     (void)command;
     const char *wrong = NULL;
     if (!o->poses) {
@@ -244,6 +244,6 @@ const command_info fuse_command = {.name = "fuse",
                                                 "--camera 525,525,319.5,239.5 --poses poses.txt depth/ -o points.ply"},
                                    .traits = COMMAND_READS_STDIN,
                                    .options = ROWS(rows),
-                                   .settle = settle,
-                                   .check = check,
+                                   .resolve_options = resolve_options,
+                                   .check_inputs = check,
                                    .run = run};

@@ -351,8 +351,8 @@ static int run_one(session *s, const char **inputs, int count, int64_t line, job
     job j = {.session = s, .count = count, .points_out = -1, .line = line};
     int code = begin(&j, inputs);
     code = job_end(&j, code == EXIT_DONE ? process(&j) : code);
-    if (s->command->ended) {
-        s->command->ended(&j, code);
+    if (s->command->after_job) {
+        s->command->after_job(&j, code);
     }
     return code;
 }

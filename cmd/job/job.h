@@ -106,7 +106,7 @@ bool session_take_shard(session *session, reason *why);
 /* Before the first output: no output replaces what the run reads. Finds the colours, too. False after an error. */
 bool session_protect_inputs(session *session);
 /* The options in effect for some of the inputs, by the hook of the command. */
-void session_effect(const session *session, const char *const *inputs, int count, option_values *effect);
+void session_effective_options(const session *session, const char *const *inputs, int count, option_values *effect);
 /* session_formats.c: checks that the format of an input is known, and that a depth image has a camera. */
 bool session_check_format(const session *session, const char *path, reason *why);
 /* The rule for existing outputs: --force, --skip-existing or neither. */

@@ -13,7 +13,7 @@ void json_option(json *out, const option_values *values, const option_row *optio
 static void print_parameters(const job *j, json *out) {
     const session *s = j->session;
     option_values effect;
-    session_effect(s, j->count ? j->inputs : s->inputs, j->count ? j->count : s->input_count, &effect);
+    session_effective_options(s, j->count ? j->inputs : s->inputs, j->count ? j->count : s->input_count, &effect);
     json_open(out, "parameters");
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);

@@ -147,7 +147,7 @@ static int run_or_skip(session *s, int i, bool skipped, job_function process) {
     if (skipped && s->options->pairs) {
         job j = {.session = s, .line = s->pairs.lines[i]};
         session_pair_before(s, i, j.transform);
-        s->command->ended(&j, EXIT_DONE);
+        s->command->after_job(&j, EXIT_DONE);
     }
     return skipped ? EXIT_DONE : job_run(s, i, process);
 }

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-void session_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
+void session_effective_options(const session *s, const char *const *inputs, int count, option_values *effect) {
     *effect = *s->options;
-    if (s->command->effect) {
-        s->command->effect(s, inputs, count, effect);
+    if (s->command->effective_options) {
+        s->command->effective_options(s, inputs, count, effect);
     }
 }
 
@@ -132,8 +132,9 @@ static bool check_devices(const session *s, reason *why) {
 }
 
 bool session_check(session *s, reason *why) {
-    return session_check_inputs(s, why) && check_devices(s, why) && (!s->command->check || s->command->check(s, why)) &&
-           check_skipping(s, why) && check_outputs(s, why) && session_take_shard(s, why);
+    return session_check_inputs(s, why) && check_devices(s, why) &&
+           (!s->command->check_inputs || s->command->check_inputs(s, why)) && check_skipping(s, why) &&
+           check_outputs(s, why) && session_take_shard(s, why);
 }
 
 existing_file session_existing(const session *s) {
@@ -263,7 +264,7 @@ int session_dry_run(session *s) {
     good = session_json_begin(s, true) && good;
     if (good && code == EXIT_DONE) {
         option_values effect;
-        session_effect(s, s->inputs, s->input_count, &effect);
+        session_effective_options(s, s->inputs, s->input_count, &effect);
         good = options_print_yaml(&effect, s->command, stdout);
         if (!good) {
             report_error(NULL, "out of memory");

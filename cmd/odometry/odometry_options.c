@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static bool settle(option_values *o, const command_info *command, reason *why) {
+static bool resolve_options(option_values *o, const command_info *command, reason *why) {
     const char *wrong = NULL;
     o->trajectory = o->trajectory ? o->trajectory : "-";
     if (o->init && !options_init_file(o) && !(odometry_own(o)->map && strcmp(o->init, "auto") == 0)) {
@@ -14,7 +14,7 @@ static bool settle(option_values *o, const command_info *command, reason *why) {
     } else if (o->calibration && !o->ground_truth) {
         wrong = "calibration needs --ground-truth; leave it out";
     }
-    return (!wrong || refuse(why, "%s", wrong)) && register_settle(o, command, why);
+    return (!wrong || refuse(why, "%s", wrong)) && register_resolve_options(o, command, why);
 }
 
 static bool take_inputs(session *s, reason *why) {
@@ -59,7 +59,7 @@ static bool check_map(const session *s, bool images, reason *why) {
 
 /* With the size of the voxels of the map or the model. */
 static void effect(const session *s, const char *const *inputs, int count, option_values *values) {
-    register_effect(s, inputs, count, values);
+    register_effective_options(s, inputs, count, values);
     odometry_own(values)->map_voxel = odometry_map_voxel(s);
 }
 
@@ -148,10 +148,10 @@ const command_info odometry_command = {.name = "odometry",
                                        .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
                                        .options = ROWS(rows),
                                        .init = init,
-                                       .settle = settle,
+                                       .resolve_options = resolve_options,
                                        .find_inputs = odometry_find_sequence,
                                        .take_inputs = take_inputs,
-                                       .check = check,
+                                       .check_inputs = check,
                                        .takes_images = register_is_projective,
-                                       .effect = effect,
+                                       .effective_options = effect,
                                        .run = odometry_run};

@@ -12,8 +12,8 @@ typedef struct register_values {
 OWN_VALUES(register)
 
 /* Hooks of the command. odometry uses them, too, since it has the same options. */
-bool register_settle(option_values *options, const command_info *command, reason *why);
-void register_effect(const session *session, const char *const *inputs, int count, option_values *effect);
+bool register_resolve_options(option_values *options, const command_info *command, reason *why);
+void register_effective_options(const session *session, const char *const *inputs, int count, option_values *effect);
 /* Whether the inputs are depth images for projective association. */
 bool register_is_projective(const session *session, const char *const *inputs, int count);
 bool register_check(const session *session, reason *why);

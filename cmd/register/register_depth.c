@@ -131,7 +131,7 @@ static void leave_out(const session *s, const char *const *names, size_t count, 
     }
 }
 
-void register_effect(const session *s, const char *const *inputs, int count, option_values *effect) {
+void register_effective_options(const session *s, const char *const *inputs, int count, option_values *effect) {
     const option_values *o = s->options;
     *effect = *o;
     if (count == 0 && o->association != ASSOCIATION_NEAREST && !given(s, "method")) {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool register_settle(option_values *options, const command_info *command, reason *why) {
+bool register_resolve_options(option_values *options, const command_info *command, reason *why) {
     (void)command;
     const char *wrong = NULL;
     options->registration.search = !options->init                         ? PCGPU_SEARCH_RESCUE
@@ -64,10 +64,10 @@ const command_info register_command = {.name = "register",
                                            COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE | COMMAND_KEEPS_COLUMNS,
                                        .inputs_per_job = 2,
                                        .options = ROWS(rows),
-                                       .settle = register_settle,
+                                       .resolve_options = register_resolve_options,
                                        .take_inputs = take_inputs,
-                                       .check = register_check,
+                                       .check_inputs = register_check,
                                        .takes_images = register_is_projective,
-                                       .effect = register_effect,
+                                       .effective_options = register_effective_options,
                                        .run = run,
-                                       .ended = register_end_pair};
+                                       .after_job = register_end_pair};

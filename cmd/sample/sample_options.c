@@ -34,7 +34,7 @@ static bool settle_seeds_and_start(option_values *options, const command_info *c
     return out;
 }
 
-static bool settle(option_values *options, const command_info *command, reason *why) {
+static bool resolve_options(option_values *options, const command_info *command, reason *why) {
     const pcgpu_sample_params *p = &sample_own(options)->params;
     if (!settle_count_and_ratio(options, command, why) || !settle_seeds_and_start(options, command, why)) {
         return false;
@@ -134,7 +134,7 @@ const command_info sample_command = {
     .options = ROWS(rows),
     .init = init,
     .inputs_per_job = 1,
-    .settle = settle,
-    .check = check,
+    .resolve_options = resolve_options,
+    .check_inputs = check,
     .reads_pieces = sample_reads_pieces,
     .run = run};

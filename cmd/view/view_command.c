@@ -169,7 +169,7 @@ static int run_together(session *s) {
     return job_end(&j, code == EXIT_DONE ? view_process(&j) : code);
 }
 
-static bool settle(option_values *o, const command_info *command, reason *why) {
+static bool resolve_options(option_values *o, const command_info *command, reason *why) {
     const int *size = view_own(o)->size;
     if ((int64_t)size[0] * size[1] > PC_PICTURE_PIXELS) {
         return refuse(why, "size %dx%d has more than %d million pixels; give a smaller one", size[0], size[1],
@@ -242,7 +242,7 @@ static void init(option_values *options) {
     .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                    \
     .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                          \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN,                  \
-    .options = ROWS(rows), .init = init, .settle = settle
+    .options = ROWS(rows), .init = init, .resolve_options = resolve_options
 
 /* All inputs in one picture. */
 static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0, .run = run_together};

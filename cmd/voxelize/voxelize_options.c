@@ -35,7 +35,7 @@ static bool settle_layout(option_values *options, const command_info *command, r
     return true;
 }
 
-static bool settle(option_values *options, const command_info *command, reason *why) {
+static bool resolve_options(option_values *options, const command_info *command, reason *why) {
     const pcgpu_voxelize_params *p = &voxelize_own(options)->params;
     if (option_given(options, "split", command) && !voxelize_own(options)->detector) {
         return refuse(why, "split is for a --config of OpenPCDet, and none is given; leave it out");
@@ -154,7 +154,7 @@ const command_info voxelize_command = {
     .options = ROWS(rows),
     .init = init,
     .inputs_per_job = 1,
-    .settle = settle,
+    .resolve_options = resolve_options,
     .reads_pieces = voxelize_reads_pieces,
-    .check = sweeps_check,
+    .check_inputs = sweeps_check,
     .run = run};
