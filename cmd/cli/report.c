@@ -64,14 +64,10 @@ void report_place(const char *list, int64_t line) {
     }
 }
 
-static _Thread_local char last_error[1024];
+static _Thread_local char *last_error;
 
-const char *report_last_error(void) {
-    return last_error[0] ? last_error : NULL;
-}
-
-void report_forget_error(void) {
-    last_error[0] = '\0';
+void report_keep_error(char *error) {
+    last_error = error;
 }
 
 static _Thread_local FILE *captured; /* messages of this thread go there; NULL: standard error */
@@ -135,8 +131,8 @@ void report(report_kind kind, const char *name, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (kind == REPORT_ERROR) {
-        snprintf(last_error, sizeof last_error, "%.*s", (int)sizeof last_error - 1, text);
+    if (kind == REPORT_ERROR && last_error) {
+        snprintf(last_error, REPORT_ERROR_SIZE, "%.*s", REPORT_ERROR_SIZE - 1, text);
     }
     FILE *out = captured ? captured : stderr;
     pthread_mutex_lock(&progress.lock);

@@ -26,9 +26,9 @@ void report(report_kind kind, const char *name, const char *format, ...) __attri
 /* Messages of this thread go to `stream` from now on; NULL: to standard error. report_captured prints such lines. */
 void report_capture(FILE *stream);
 void report_captured(const char *lines);
-/* The text of the last report_error of this thread since report_forget_error, or NULL. It is the "error" of --json. */
-const char *report_last_error(void);
-void report_forget_error(void);
+/* Where the last error of this thread is kept, the "error" of --json, or NULL. */
+enum { REPORT_ERROR_SIZE = 1024 };
+void report_keep_error(char *error);
 /* A sentence of the library, which may begin with the name, without it. */
 const char *sentence_without_name(const char *sentence, const char *name);
 /* Reports the last error of the library. */

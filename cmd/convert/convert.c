@@ -227,12 +227,12 @@ int convert_merge(session *s) {
         report_error(NULL, "out of memory");
         return EXIT_FAILED;
     }
-    int code = job_begin_all(&j, s);
+    int code = job_open(&j, s, s->inputs, 0);
     code = code == EXIT_DONE ? read_all(&j, clouds) : code;
     code = code == EXIT_DONE ? merge(&j, clouds, count) : code;
     for (int i = 0; i < count; i++) {
         pcgpu_cloud_free(&clouds[i]);
     }
     free(clouds);
-    return job_end(&j, code);
+    return job_close(&j, code);
 }

@@ -28,7 +28,7 @@ int convert_poses(session *s) {
     int64_t count = 0;
     reason why;
     job j;
-    int code = job_begin_all(&j, s);
+    int code = job_open(&j, s, s->inputs, 0);
     if (code == EXIT_DONE && !(trajectory_read(s->inputs[0], &t, &why) &&
                                (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why)))) {
         report_error(NULL, "%s", why.text);
@@ -44,5 +44,5 @@ int convert_poses(session *s) {
     }
     trajectory_free(&t);
     free(times);
-    return job_end(&j, code);
+    return job_close(&j, code);
 }

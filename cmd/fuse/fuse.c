@@ -216,7 +216,7 @@ static int run(session *s) {
     pcgpu_volume_params params = s->options->volume;
     params.frames = s->input_count;
     params.color = s->options->color != NULL;
-    int code = job_begin_all(&j, s);
+    int code = job_open(&j, s, s->inputs, 0);
     if (code == EXIT_DONE) {
         pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
         code = status == PCGPU_OK ? EXIT_DONE : job_failed(&j, status);
@@ -224,7 +224,7 @@ static int run(session *s) {
     code = code == EXIT_DONE ? fuse_frames(&f) : code;
     code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
-    return job_end(&j, code);
+    return job_close(&j, code);
 }
 
 static const option_row rows[] = {

@@ -207,7 +207,7 @@ static void name_shared(const job *j, json *names) {
 
 /* Opens the stream for the result of the job, which --json prints at the end. */
 static int open_result(job *j) {
-    report_forget_error();
+    job_switch(j);
     if (!text_open(&j->members)) {
         report_error(j->names[0], "out of memory");
     }
@@ -249,37 +249,26 @@ static int commit_outputs(job *j, int code, text_stream *members) {
     return code;
 }
 
-/* ---- begin and end ---- */
+/* ---- open and close ---- */
 
-void job_note_error(job *j) {
-    if (report_last_error()) {
-        snprintf(j->error, sizeof j->error, "%s", report_last_error());
-    }
+void job_switch(job *j) {
+    report_keep_error(j->error);
+    j->session->name = j->names[0];
 }
 
-static int begin(job *j, const char **inputs) {
-    for (int i = 0; i < j->count && i < JOB_CLOUDS; i++) {
+int job_open(job *j, session *s, const char **inputs, int count) {
+    const command_info *command = s->command;
+    *j = (job){.session = s, .count = count, .points_out = -1, .begin = seconds_now()};
+    j->shares = s->options->batch && inputs != s->inputs;
+    j->line = s->options->pairs ? s->pairs.lines[(inputs - s->inputs) / JOB_CLOUDS] : 0;
+    for (int i = 0; i < JOB_CLOUDS && (i == 0 || i < count); i++) {
         j->inputs[i] = inputs[i];
         j->names[i] = input_name(inputs[i]);
     }
-    j->begin = seconds_now();
-    const command_info *command = j->session->command;
-    j->projective = j->count > 0 && command->takes_images && command->takes_images(j->session, inputs, j->count);
-    j->in_pieces = j->count == 1 && command->reads_pieces && command->reads_pieces(j->session, inputs[0]);
-    int code = open_result(j);
-    code = code == EXIT_DONE ? read_job(j) : code;
-    job_note_error(j);
-    return code;
-}
-
-int job_begin(job *j, session *s, const char **input) {
-    *j = (job){.session = s, .count = 1, .points_out = -1, .shares = s->options->batch && input != s->inputs};
-    return begin(j, input);
-}
-
-int job_begin_all(job *j, session *s) {
-    *j = (job){.session = s, .points_out = -1, .inputs = {s->inputs[0]}, .names = {input_name(s->inputs[0])}};
-    return begin(j, s->inputs);
+    j->projective = count > 0 && command->takes_images && command->takes_images(s, inputs, count);
+    j->in_pieces = count == 1 && command->reads_pieces && command->reads_pieces(s, inputs[0]);
+    const int code = open_result(j);
+    return code == EXIT_DONE ? read_job(j) : code;
 }
 
 int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
@@ -302,8 +291,8 @@ int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
     return code;
 }
 
-int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
-                   const pcgpu_depth_counts *depth, double read_seconds) {
+int job_open_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
+                  const pcgpu_depth_counts *depth, double read_seconds) {
     *j = (job){.session = s, .count = 1, .points_out = -1, .shares = true, .inputs = {input}, .names = {input}};
     j->begin = seconds_now();
     j->read_seconds = read_seconds;
@@ -312,13 +301,7 @@ int job_begin_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pc
     j->depth[0] = *depth;
     *cloud = (pcgpu_cloud){0};
     *image = (pcgpu_depth){0};
-    s->name = j->names[0];
     return open_result(j);
-}
-
-void job_resume(job *j) {
-    report_forget_error();
-    j->session->name = j->names[0];
 }
 
 static void job_free(job *j) {
@@ -329,14 +312,14 @@ static void job_free(job *j) {
     }
 }
 
-int job_end(job *j, int code) {
+int job_close(job *j, int code) {
     text_stream outputs;
     if (!text_open(&outputs)) {
         report_error(j->names[0], "out of memory");
         code = EXIT_FAILED;
     }
     code = commit_outputs(j, code, &outputs);
-    job_note_error(j);
+    report_keep_error(NULL);
     progress_end();
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
         job_report(j);
@@ -347,10 +330,10 @@ int job_end(job *j, int code) {
     return code;
 }
 
-static int run_one(session *s, const char **inputs, int count, int64_t line, job_function process) {
-    job j = {.session = s, .count = count, .points_out = -1, .line = line};
-    int code = begin(&j, inputs);
-    code = job_end(&j, code == EXIT_DONE ? process(&j) : code);
+static int run_one(session *s, const char **inputs, int count, job_function process) {
+    job j;
+    int code = job_open(&j, s, inputs, count);
+    code = job_close(&j, code == EXIT_DONE ? process(&j) : code);
     if (s->command->after_job) {
         s->command->after_job(&j, code);
     }
@@ -359,27 +342,25 @@ static int run_one(session *s, const char **inputs, int count, int64_t line, job
 
 int job_run(session *s, int i, job_function process) {
     const int each = s->command->inputs_per_job;
-    const int64_t line = s->options->pairs ? s->pairs.lines[i] : 0;
-    if (line > 0) {
-        report_place(input_name(s->options->pairs), line);
+    if (s->options->pairs) {
+        report_place(input_name(s->options->pairs), s->pairs.lines[i]);
     }
-    const int code = run_one(s, &s->inputs[i * each], each, line, process);
+    const int code = run_one(s, &s->inputs[i * each], each, process);
     report_place(NULL, 0);
     return code;
 }
 
 int session_run_together(session *s, job_function process) {
-    return run_one(s, s->inputs, s->input_count, 0, process);
+    return run_one(s, s->inputs, s->input_count == s->command->inputs_per_job ? s->input_count : 0, process);
 }
 
-int jobs_end(job *jobs, int count, int code) {
+int jobs_close(job *jobs, int count, int code) {
     for (int i = 0; i < count; i++) {
-        job *j = &jobs[i];
-        job_resume(j);
-        if (code != EXIT_DONE && !j->error[0]) {
-            snprintf(j->error, sizeof j->error, "another part of the batch failed");
+        job_switch(&jobs[i]);
+        if (code != EXIT_DONE && !jobs[i].error[0]) {
+            snprintf(jobs[i].error, sizeof jobs[i].error, "another part of the batch failed");
         }
-        code = job_end(j, code);
+        code = job_close(&jobs[i], code);
     }
     return code;
 }

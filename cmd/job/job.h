@@ -63,27 +63,24 @@ typedef struct job {
     double transform[16]; /* of a pair in --pairs */
     json result;          /* members of "result", into `members` */
     text_stream members;
-    char error[1024]; /* the "error" of --json when the job failed */
+    char error[REPORT_ERROR_SIZE]; /* the "error" of --json when the job failed */
 } job;
 
-/* Begins a job of one input. Process it if the exit code is EXIT_DONE, and end it in any case. Several jobs may be
- * open; call job_resume before continuing with another one. Begin and end return an exit code and print errors. With
- * --batch the job of the first input has the outputs of all. */
-int job_begin(job *job, session *session, const char **input);
-/* Begins a job of all inputs, which the command reads itself. Its name is that of the first input. */
-int job_begin_all(job *job, session *session);
-void job_resume(job *job);
-int job_end(job *job, int code);
-/* Ends the jobs of a batch with one exit code, which it returns. */
-int jobs_end(job *jobs, int count, int code);
-/* Stores the last error message as the error of this job, for --json. Begin and end do so, too. */
-void job_note_error(job *job);
+/* Opens a job of `count` inputs of the session; 0: of all, which the command reads itself, with the name of
+ * the first. Process it if the exit code is EXIT_DONE, and close it in any case. Open and close return an exit code and
+ * print errors. With --batch the job of the first input has the outputs of all. */
+int job_open(job *job, session *session, const char **inputs, int count);
+int job_close(job *job, int code);
+/* Of several open jobs: continues with this one, which gets the errors that are printed. */
+void job_switch(job *job);
+/* Closes the jobs of a batch with one exit code, which it returns. */
+int jobs_close(job *jobs, int count, int code);
 
 /* Reads one input of a job of all inputs, which becomes the input that messages name. Returns an exit code. */
 int job_read_input(job *j, const char *input, pcgpu_cloud *cloud);
-/* Begins the job of a scan that was read elsewhere: takes over the cloud. The job has no outputs. */
-int job_begin_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
-                   const pcgpu_depth_counts *depth, double read_seconds);
+/* Opens the job of a scan that was read elsewhere: takes over the cloud. The job has no outputs. */
+int job_open_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
+                  const pcgpu_depth_counts *depth, double read_seconds);
 
 /* job_report.c: writes an option and its value, or null, as a member. */
 void json_option(json *out, const option_values *values, const option_row *option);
@@ -137,7 +134,7 @@ bool session_pair_before(const session *session, int i, double T[16]);
 int session_open(session *session);
 int session_close(session *session, int code);
 
-/* Begins job i of the run, processes it and ends it. */
+/* Opens job i of the run, processes it and closes it. */
 int job_run(session *session, int i, job_function process);
 /* Runs one job with all inputs (register), or one job per input, several at the same time (pipeline.c). */
 int session_run_together(session *session, job_function process);

@@ -68,13 +68,13 @@ static int write_corrected(session *s, job *j, const double *poses) {
 
 int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odometry_map *map, const double *corrected,
                        int code) {
-    job_resume(j);
+    job_switch(j);
     const bool model = odometry && odometry_writes_model(s);
     if (code == EXIT_NOT_CONVERGED && (map ? map->scans == 0 : model && frames_of(odometry) == 0)) {
         report_error(output_shown(s->options->output ? s->options->output : s->options->mesh),
                      "no %s, and nothing is written",
                      map ? "scan has a pose, so there is no map" : "image has a pose, so there is no model");
-        job_end(j, EXIT_FAILED);
+        job_close(j, EXIT_FAILED);
         return code;
     }
     if (code == EXIT_DONE || code == EXIT_NOT_CONVERGED) {
@@ -84,5 +84,5 @@ int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odome
                                         : write_model(s, j, odometry);
         code = written == EXIT_DONE ? code : written;
     }
-    return job_end(j, code);
+    return job_close(j, code);
 }

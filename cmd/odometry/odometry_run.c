@@ -203,7 +203,7 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * (int64_t)scan->index;
     job j;
-    int code = job_begin_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
+    int code = job_open_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
     for (int i = 0; i < 16; i++) {
         T[i] = NAN;
     }
@@ -215,7 +215,7 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T) : code;
     const bool in_map = code != EXIT_DONE || !adds_to_map(run) ||
                         odometry_map_add(run->map, &j.clouds[0], T, run->fractions[scan->index]) == EXIT_DONE;
-    code = job_end(&j, code);
+    code = job_close(&j, code);
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
@@ -320,7 +320,7 @@ int odometry_run(session *s) {
     static odometry_map map; /* both once per run, and too large for a small stack */
     static job model;
     const bool has_model = odometry_has_map(s) || odometry_writes_model(s);
-    int code = has_model ? job_begin_all(&model, s) : EXIT_DONE;
+    int code = has_model ? job_open(&model, s, s->inputs, 0) : EXIT_DONE;
     if (code == EXIT_DONE && odometry_has_map(s)) {
         run.map = &map;
         code = odometry_map_open(s, &map);

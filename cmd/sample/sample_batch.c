@@ -38,7 +38,7 @@ static int allocate(batch *b, const job *first) {
 /* Reads one input. */
 static int begin(batch *b, int i) {
     job *j = &b->jobs[i];
-    int code = job_begin(j, b->session, &b->session->inputs[i]);
+    int code = job_open(j, b->session, &b->session->inputs[i], 1);
     b->begun++;
     code = code == EXIT_DONE ? sample_prepare(j) : code;
     if (code == EXIT_DONE) {
@@ -52,7 +52,6 @@ static int begin(batch *b, int i) {
                      b->jobs[0].names[0], b->columns);
         code = EXIT_FAILED;
     }
-    job_note_error(j);
     return code;
 }
 
@@ -60,11 +59,10 @@ static int begin(batch *b, int i) {
 static int take(batch *b, int i, pcgpu_sampled *sampled) {
     job *j = &b->jobs[i];
     const int64_t picked = sampled->count;
-    job_resume(j);
+    job_switch(j);
     if (picked < b->m && sample_own(b->session->options)->pad == PAD_NONE) {
         report_error(j->names[0], "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
                      (long long)picked, (long long)b->m);
-        job_note_error(j);
         return EXIT_FAILED;
     }
     const int code = sample_finish(j, sampled);
@@ -80,7 +78,6 @@ static int take(batch *b, int i, pcgpu_sampled *sampled) {
         }
         b->counts[i] = (int32_t)picked;
     }
-    job_note_error(j);
     pcgpu_cloud_free(&j->clouds[0]);
     return code;
 }
@@ -90,12 +87,10 @@ static int find_failed(batch *b, int first, int count, const pcgpu_sample_params
     for (int i = first; i < first + count; i++) {
         job *j = &b->jobs[i];
         pcgpu_sampled sampled;
-        job_resume(j);
+        job_switch(j);
         const pcgpu_status status = pcgpu_sample(b->session->context, &j->clouds[0], params, &sampled);
         if (status != PCGPU_OK) {
-            const int code = job_failed(j, status);
-            job_note_error(j);
-            return code;
+            return job_failed(j, status);
         }
         pcgpu_sampled_free(&sampled);
     }
@@ -141,7 +136,7 @@ static int write_arrays(batch *b) {
         {.name = "indices", .type = PCGPU_INT32, .dimensions = 2, .shape = {n, b->m}, .data = b->indices},
         {.name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {n}, .data = b->counts},
         {.name = "distances", .type = PCGPU_FLOAT32, .dimensions = 2, .shape = {n, b->m}, .data = b->distances}};
-    job_resume(first);
+    job_switch(first);
     progress_begin(first->names[0], "writing");
     int code = job_write_array(first, "indices", &arrays[1]);
     code = code == EXIT_DONE ? job_write_array(first, "distances", &arrays[3]) : code;
@@ -149,7 +144,6 @@ static int write_arrays(batch *b) {
         const char *format = first->format->name;
         code = job_write_arrays(first, "output", format, arrays, strcmp(format, "npz") == 0 ? 3 : 1);
     }
-    job_note_error(first);
     return code;
 }
 
@@ -166,7 +160,7 @@ int sample_batch(session *s) {
         code = run_group(&b, i, s->input_count - i < GROUP ? s->input_count - i : GROUP);
     }
     code = code == EXIT_DONE ? write_arrays(&b) : code;
-    code = jobs_end(b.jobs, b.begun, code);
+    code = jobs_close(b.jobs, b.begun, code);
     free(b.jobs);
     free(b.points);
     free(b.distances);

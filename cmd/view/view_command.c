@@ -164,9 +164,7 @@ static int run_each(session *s) {
 }
 
 static int run_together(session *s) {
-    job j;
-    int code = job_begin_all(&j, s);
-    return job_end(&j, code == EXIT_DONE ? view_process(&j) : code);
+    return session_run_together(s, view_process);
 }
 
 static bool resolve_options(option_values *o, const command_info *command, reason *why) {

@@ -97,7 +97,6 @@ static int write_batch(batch *b) {
     job *first = &b->jobs[0];
     const pcgpu_array more[] = {offsets_array("voxel_offsets", b->voxel_offsets, b->begun), voxels_point_array(&b->all),
                                 offsets_array("point_offsets", b->point_offsets, b->begun)};
-    job_resume(first);
     int code = voxels_write_sides(first, &b->all);
     if (code == EXIT_DONE && b->points.columns > 0) {
         return job_stream(first, "output") ? dynamic_write(first, &b->points) : EXIT_DONE;
@@ -109,7 +108,7 @@ static int write_batch(batch *b) {
 static int add_input(batch *b, session *s, int i) {
     job *j = &b->jobs[i];
     pcgpu_voxels *v = &b->voxels[i];
-    int code = job_begin(j, s, &s->inputs[i]);
+    int code = job_open(j, s, &s->inputs[i], 1);
     b->begun++;
     if (code != EXIT_DONE) {
         return code;
@@ -127,7 +126,6 @@ static int add_input(batch *b, session *s, int i) {
         voxels_add_offset(j, v);
     }
     pcgpu_cloud_free(&j->clouds[0]);
-    job_note_error(j);
     return code;
 }
 
@@ -146,11 +144,11 @@ int voxelize_batch(session *s) {
         code = add_input(&b, s, i);
     }
     if (code == EXIT_DONE) {
+        job_switch(&b.jobs[0]);
         code = join(&b);
         code = code == EXIT_DONE ? write_batch(&b) : code;
-        job_note_error(&b.jobs[0]);
     }
-    code = jobs_end(b.jobs, b.begun, code);
+    code = jobs_close(b.jobs, b.begun, code);
     for (int i = 0; b.voxels && i < s->input_count; i++) {
         pcgpu_voxels_free(&b.voxels[i]);
     }
