@@ -117,7 +117,7 @@ int session_job_count(const session *session);
 /* "batch" or "merge", the option that puts all inputs into one output, or NULL. */
 const char *session_joins(const session *session);
 const char *session_input_of(const session *session, int i);
-/* session_names.c: checks that the outputs in `folder` have different names. */
+/* session_outputs.c: checks that the outputs in `folder` have different names. */
 bool session_check_names(const session *session, const option_row *option, const char *folder, reason *why);
 /* --dry-run: checks every input and output and prints the configuration. */
 int session_dry_run(session *session);

@@ -1,8 +1,8 @@
 /* The --json file of a run. Where a run continues an earlier one, by --skip-existing or as another shard, the lines of
  * inputs that this run leaves out stay. */
-#define _DEFAULT_SOURCE /* flock */
+#define _DEFAULT_SOURCE     /* flock */
+#define _XOPEN_SOURCE   700 /* getline */
 #include "job.h"
-#include "json_lines.h"
 #include "json_reader.h"
 
 #include <fcntl.h>
@@ -11,6 +11,114 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- the lines of an earlier run ---- */
+
+typedef struct json_line {
+    char *text;         /* with its end */
+    const char *inputs; /* the value of "inputs", in `text` */
+    size_t length;
+    int order; /* of equal inputs the last line counts */
+} json_line;
+
+typedef struct json_lines {
+    json_line *items; /* by inputs */
+    int count;
+    bool others; /* a file had other lines, too */
+} json_lines;
+
+/* The value of "inputs". */
+static bool find_inputs(json_line *line, const char *command) {
+    reason unused;
+    json_reader r = {.bytes = line->text, .size = strlen(line->text), .remedy = "", .why = &unused};
+    json_begin(&r);
+    bool known = json_expect(&r, JSON_OBJECT, "") && json_expect(&r, JSON_KEY, "") && strcmp(r.text, "command") == 0 &&
+                 json_expect(&r, JSON_STRING, "") && strcmp(r.text, command) == 0;
+    while (known && json_next(&r) == JSON_KEY) {
+        const bool found = strcmp(r.text, "inputs") == 0;
+        line->inputs = line->text + r.at; /* behind the blank */
+        known = json_skip(&r);
+        line->length = (size_t)(line->text + r.at - 1 - line->inputs);
+        if (known && found) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int compare_inputs(const char *a, size_t a_length, const char *b, size_t b_length) {
+    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
+    return order ? order : (a_length > b_length) - (a_length < b_length);
+}
+
+static int by_inputs(const void *a, const void *b) {
+    const json_line *p = a, *q = b;
+    const int order = compare_inputs(p->inputs, p->length, q->inputs, q->length);
+    return order ? order : q->order - p->order;
+}
+
+static bool add_line(json_lines *lines, const json_line *line) {
+    if ((lines->count & (lines->count - 1)) == 0) { /* the capacity doubles at powers of two */
+        json_line *items = realloc(lines->items, (lines->count ? 2 * (size_t)lines->count : 1) * sizeof *items);
+        if (!items) {
+            return false;
+        }
+        lines->items = items;
+    }
+    lines->items[lines->count++] = *line;
+    return true;
+}
+
+/* Adds the lines of a command; none of a file that is not there. False without memory. */
+static bool read_lines(const char *path, const char *command, json_lines *lines) {
+    FILE *file = fopen(path, "r");
+    bool good = true;
+    for (json_line line = {0}; file && good; line = (json_line){.order = lines->count}) {
+        size_t size = 0;
+        if (getline(&line.text, &size, file) < 0) {
+            free(line.text);
+            break;
+        }
+        const bool known = find_inputs(&line, command);
+        good = !known || add_line(lines, &line);
+        lines->others = lines->others || !known;
+        if (!known || !good) {
+            free(line.text);
+        }
+    }
+    if (file) {
+        fclose(file);
+    }
+    if (lines->count > 0) {
+        qsort(lines->items, (size_t)lines->count, sizeof *lines->items, by_inputs);
+    }
+    return good;
+}
+
+/* The line of these inputs, written as in JSON, or NULL. */
+static const char *find_line(const json_lines *lines, const char *inputs, size_t length) {
+    int low = 0, high = lines->count;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (compare_inputs(lines->items[middle].inputs, lines->items[middle].length, inputs, length) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    const json_line *line = &lines->items[low];
+    return low < lines->count && compare_inputs(line->inputs, line->length, inputs, length) == 0 ? line->text : NULL;
+}
+
+static void free_lines(json_lines *lines) {
+    for (int i = 0; i < lines->count; i++) {
+        free(lines->items[i].text);
+    }
+    free(lines->items);
+    *lines = (json_lines){0};
+}
+
+/* ---- the file ---- */
 
 bool session_json_is_stdout(const session *s) {
     return path_is_dash(s->options->json);
@@ -40,7 +148,7 @@ static const char *line_of(const session *s, const json_lines *lines, int i, boo
     }
     *failed = !text_close(&text);
     if (!*failed) {
-        found = json_lines_find(lines, text.data, text.size);
+        found = find_line(lines, text.data, text.size);
     }
     text_free(&text);
     return found;
@@ -94,9 +202,9 @@ bool session_json_begin(session *s, bool dry) {
     if (grows(s)) {
         s->before = calloc(1, sizeof *s->before);
         partial = partial_name(s);
-        good = s->before && partial && json_lines_read(o->json, s->command->name, s->before);
+        good = s->before && partial && read_lines(o->json, s->command->name, s->before);
         const bool others = good && s->before->others;
-        good = good && json_lines_read(partial, s->command->name, s->before);
+        good = good && read_lines(partial, s->command->name, s->before);
         if (good && s->before->others && !others) { /* a file of someone else */
             free(partial);
             partial = NULL;
@@ -132,15 +240,15 @@ static int lock(const char *path) {
 /* Adds the lines of other shards to those of this one. */
 static bool add_others(session *s) {
     json_lines own = {0}, all = {0};
-    bool good = fflush(s->json.stream) == 0 && json_lines_read(s->json.temporary, s->command->name, &own) &&
-                json_lines_read(s->options->json, s->command->name, &all);
+    bool good = fflush(s->json.stream) == 0 && read_lines(s->json.temporary, s->command->name, &own) &&
+                read_lines(s->options->json, s->command->name, &all);
     for (int i = 0; i < all.count && good; i++) {
-        if (!json_lines_find(&own, all.items[i].inputs, all.items[i].length)) {
+        if (!find_line(&own, all.items[i].inputs, all.items[i].length)) {
             fputs(all.items[i].text, s->json.stream);
         }
     }
-    json_lines_free(&own);
-    json_lines_free(&all);
+    free_lines(&own);
+    free_lines(&all);
     if (!good) {
         report_error(s->options->json, "out of memory");
     }
@@ -179,7 +287,7 @@ int session_json_end(session *s, int code) {
         code = EXIT_FAILED;
     }
     if (s->before) {
-        json_lines_free(s->before);
+        free_lines(s->before);
         free(s->before);
         s->before = NULL;
     }
