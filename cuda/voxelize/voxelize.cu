@@ -55,9 +55,13 @@ pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock 
 /* The first that fits is the fastest:
  *
  *   direct  the key of a cell is its index: small clouds on a grid of few cells, such as pillars (voxelize_direct.cuh)
+ *   fused   a hash table of cells, and one kernel after insertion: small clouds, few points per voxel
+ *           (voxelize_fused.cuh)
+ *   reduce  a hash table of cells: features without max_points (voxelize_reduce.cuh)
  *   hash    a hash table of cells: any grid of fewer than 2^32 - 1 cells (voxelize_hash.cuh)
  *   sort    a stable sort of the records by voxel: everything else (voxelize_sort.cu) */
-static const pc_voxelize_variant *const variants[] = {&pc_voxelize_direct, &pc_voxelize_hash, &pc_voxelize_sort};
+static const pc_voxelize_variant *const variants[] = {&pc_voxelize_direct, &pc_voxelize_fused, &pc_voxelize_reduce,
+                                                      &pc_voxelize_hash, &pc_voxelize_sort};
 
 static pcgpu_status voxelize(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                              pcgpu_voxels *out) {
@@ -89,3 +93,39 @@ static pcgpu_status pc_cuda_voxelize(pcgpu_context *context, const pc_voxelize_j
 }
 
 const pc_voxelize_ops pc_cuda_voxelize_ops = {pc_cuda_voxelize};
+
+/* ---- arrays of the caller on the device -------------------------------------------------------------------------- */
+
+static pcgpu_status voxelize_on_device(pcgpu_context *context, const pc_voxelize_job *job,
+                                       const pcgpu_device_voxels *out) {
+    if (job->rows == 0) {
+        CUDA_TRY(context, cudaMemsetAsync(out->count, 0, sizeof *out->count, pc_cuda_of(context)->stream));
+        return PCGPU_OK;
+    }
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        if (variants[i]->run_on_device && variants[i]->fits(job)) {
+            return variants[i]->run_on_device(context, job, out);
+        }
+    }
+    return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                   "%.4g cells, %d columns and %lld points per voxel; on a GPU fewer than 2^32 - 1, up to %d and up to "
+                   "%d are possible",
+                   pc_voxelize_cells(job), job->columns, (long long)job->max_points, PC_MAX_COLUMNS, PC_MAX_POINTS);
+}
+
+extern "C" pcgpu_status pc_cuda_voxelize_device(pcgpu_context *context, void *stream, const pc_voxelize_job *job,
+                                                const pcgpu_device_voxels *out) {
+    pc_cuda *cuda = pc_cuda_of(context);
+    PC_TRY(pc_cuda_start(context));
+    PC_TRY(pc_cuda_check_memory(context, job->data, "the points"));
+    PC_TRY(pc_cuda_check_memory(context, out->features, "the features"));
+    PC_TRY(pc_cuda_check_memory(context, out->coords, "the coordinates"));
+    PC_TRY(pc_cuda_check_memory(context, out->counts, "the counts"));
+    PC_TRY(pc_cuda_check_memory(context, out->point_voxel, "the voxels of points"));
+    PC_TRY(pc_cuda_check_memory(context, out->count, "the number of voxels"));
+    const cudaStream_t own = cuda->stream;
+    cuda->stream = (cudaStream_t)stream;
+    const pcgpu_status status = voxelize_on_device(context, job, out);
+    cuda->stream = own;
+    return status;
+}

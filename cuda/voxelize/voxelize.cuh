@@ -3,6 +3,7 @@
 #define PC_VOXELIZE_CUH
 
 #include "common.cuh"
+#include "voxelize_device.h"
 #include "voxelize_math.h"
 
 /* Sets each pointer to memory for `count` items from the arena of the context. */
@@ -16,6 +17,9 @@ static inline pcgpu_status pc_voxelize_take(pcgpu_context *context, int64_t coun
     }
     return PCGPU_OK;
 }
+
+/* Limits of the variants with a table. */
+enum { PC_MAX_POINTS = 64, PC_MAX_COLUMNS = 16 };
 
 static inline double pc_voxelize_cells(const pc_voxelize_job *job) {
     return (double)job->grid.cells[0] * (double)job->grid.cells[1] * (double)job->grid.cells[2];
@@ -57,11 +61,15 @@ pcgpu_status pc_voxelize_repeat(pcgpu_context *context, const pc_voxelize_clock 
 /* A variant: `run` fills `out`, whose arrays the caller frees after a failure; clock may be NULL. *done = false: the
  * device has no memory for this variant, and the next one that fits is tried. */
 typedef struct pc_voxelize_variant {
+    const char *name;
     bool (*fits)(const pc_voxelize_job *job); /* NULL: any job */
     pcgpu_status (*run)(pcgpu_context *context, const pc_voxelize_job *job, const pc_voxelize_clock *clock,
                         pcgpu_voxels *out, bool *done);
+    /* The arrays are on the device. NULL: none */
+    pcgpu_status (*run_on_device)(pcgpu_context *context, const pc_voxelize_job *job, const pcgpu_device_voxels *out);
 } pc_voxelize_variant;
 
-extern const pc_voxelize_variant pc_voxelize_direct, pc_voxelize_hash, pc_voxelize_sort;
+extern const pc_voxelize_variant pc_voxelize_direct, pc_voxelize_fused, pc_voxelize_reduce, pc_voxelize_hash,
+    pc_voxelize_sort;
 
 #endif

@@ -1,6 +1,6 @@
-/* Variants `hash` and `direct` of voxelization, in two to six kernels and without a sort of all records. The first P
- * records of a voxel by index are kept (P = max_points); without a limit all are, and reduced to means or single
- * records.
+/* Variants `direct`, `fused`, `reduce` and `hash` of voxelization, in two or three kernels and without a sort of all
+ * records. The first P records of a voxel by index are kept (P = max_points); without a limit all are, and reduced to
+ * means or single records.
  *
  * insert: Every record finds or claims the slot of its cell in a hash table. Records are counted as they arrive: the
  * first PC_SLOT_RECORDS are stored in the slot, those up to P in `extra`, later ones are overflow records. The slot
@@ -15,14 +15,15 @@
  * gather: Overflow records are copied to the ranges of their voxels. For small clouds the scan kernel does this.
  *
  * emit (voxelize_emit.cuh): The kept records of each voxel are sorted, features are computed, slots are cleared.
- * Without a limit the kernel of voxelize_reduce.cuh takes its place.
  *
- * A fused kernel (voxelize_fused.cuh) replaces scan, gather and emit for small clouds with a small P, unless they are
- * very small, so that nothing is written for another kernel to read.
+ * `reduce`: Without a limit the kernel of voxelize_reduce.cuh takes the place of emit.
  *
- * Variant `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in
- * an array with an entry per cell. Segment heads, a bit per record, are updated while records arrive, so that two
- * kernels suffice.
+ * `fused`: A kernel (voxelize_fused.cuh) replaces scan and emit for small clouds (PC_VOXELIZE_SMALL) with a small P,
+ * unless they are very small, so that nothing is written for another kernel to read.
+ *
+ * `direct` (voxelize_direct.cuh) is for grids of few cells, such as pillars: the key of a cell is its index in an array
+ * with an entry per cell. Segment heads, a bit per record, are updated while records arrive, so that two kernels
+ * suffice.
  *
  * Cutoff index: records arrive in any order, but the highest of any P records of a voxel is an upper limit for its P
  * lowest. Once it is published in the slot, records above it are counted and dropped. A GPU runs the blocks of a launch
@@ -42,8 +43,6 @@
 
 /* Names in _BLOCKS are blocks per multiprocessor. */
 enum {
-    PC_MAX_POINTS = 64, /* the largest P */
-    PC_MAX_COLUMNS = 16,
     PC_SLOT_RECORDS = 4,
     PC_INSERT_THREADS = 256,
     PC_INSERT_BLOCKS = 8,
@@ -185,9 +184,9 @@ typedef struct pc_voxelize_params {
     /* The result; `means` may be NULL. */
     int32_t *coords, *counts, *selected;
     float *features, *means;
-    bool unlimited;                   /* no max_points */
-    bool skip_origin, aligned, fused; /* aligned: a record is a float4; fused: the fused kernel follows insert */
-    float inverse[3];                 /* 1 / size, or NaN where it would not be accurate */
+    bool unlimited;            /* no max_points */
+    bool skip_origin, aligned; /* aligned: a record is a float4 */
+    float inverse[3];          /* 1 / size, or NaN where it would not be accurate */
     pc_grid grid;
     float skip[3];
 } pc_voxelize_params;

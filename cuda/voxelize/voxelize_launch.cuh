@@ -1,8 +1,7 @@
-/* Launches of the kernels of variants `hash` and `direct`. */
+/* Launches of the kernels of the variants with a table. */
 #ifndef PC_VOXELIZE_LAUNCH_CUH
 #define PC_VOXELIZE_LAUNCH_CUH
 
-#include "voxelize_device.h"
 #include "voxelize_direct_emit.cuh"
 #include "voxelize_emit.cuh"
 #include "voxelize_fused.cuh"
@@ -11,8 +10,8 @@
 
 typedef struct call {
     table *of;
+    int kind;
     pc_voxelize_params params;
-    bool direct;
     const pcgpu_device_voxels *out; /* the caller's arrays, and the data is on the device; else NULL */
     pc_chain *graph;                /* NULL: kernels are launched one by one */
 } call;
@@ -55,8 +54,8 @@ static pcgpu_status add_insert(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
     return add_kernel(context, c, INSERT, blocks_for(context, s->rows, PC_INSERT_THREADS, PC_INSERT_BLOCKS),
                       PC_INSERT_THREADS, 0,
-                      c->direct                   ? direct_insert_kernel
-                      : s->fused                  ? insert_kernel<true, true>
+                      c->kind == DIRECT           ? direct_insert_kernel
+                      : c->kind == FUSED          ? insert_kernel<true, true>
                       : s->rows < (uint32_t)SMALL ? insert_kernel<false, true>
                                                   : insert_kernel<false, false>,
                       *s);
@@ -86,7 +85,7 @@ static int chunk_of(const pc_voxelize_params *s) {
 static pcgpu_status add_emit(pcgpu_context *context, const call *c) {
     const pc_voxelize_params *s = &c->params;
     const unsigned multiprocessors = (unsigned)pc_cuda_of(context)->properties.multiProcessorCount;
-    if (s->unlimited) {
+    if (c->kind == REDUCE) {
         return add_kernel(context, c, EMIT, PC_REDUCE_BLOCKS * multiprocessors, PC_REDUCE_THREADS, 0, reduce_kernel,
                           *s);
     }
@@ -119,10 +118,10 @@ static pcgpu_status add_direct_emit(pcgpu_context *context, const call *c) {
 
 static pcgpu_status add_kernels(pcgpu_context *context, const call *c) {
     PC_TRY(add_insert(context, c));
-    if (c->direct) {
+    if (c->kind == DIRECT) {
         return add_direct_emit(context, c);
     }
-    if (c->params.fused) {
+    if (c->kind == FUSED) {
         return add_kernel(context, c, SCAN, pc_blocks(c->params.rows, PC_FUSED_THREADS), PC_FUSED_THREADS, 0,
                           c->params.aligned ? fused_kernel<float4> : fused_kernel<float>, c->params);
     }
@@ -166,9 +165,10 @@ static pcgpu_status add_end(pcgpu_context *context, const call *c, bool clears, 
         e.clear[0] = (uint4 *)t->array[COUNTERS];
         e.size[0] = sizeof c->params.counters->sums / sizeof(uint4);
     }
-    if (clears && (c->direct || c->params.fused)) {
-        e.clear[1] = (uint4 *)t->array[c->direct ? HEADS : BUCKET_KEYS];
-        e.size[1] = t->size[c->direct ? HEADS : BUCKET_KEYS] / sizeof(uint4);
+    if (clears && has_buckets(c->kind)) {
+        const int cleared = c->kind == DIRECT ? HEADS : BUCKET_KEYS;
+        e.clear[1] = (uint4 *)t->array[cleared];
+        e.size[1] = t->size[cleared] / sizeof(uint4);
     }
     PC_LAUNCH(context, end_kernel, clears ? BLOCKS : 1, THREADS, e);
     return PCGPU_OK;

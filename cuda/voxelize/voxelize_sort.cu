@@ -389,4 +389,4 @@ static pcgpu_status run(pcgpu_context *context, const pc_voxelize_job *job, cons
     return pc_voxelize_down(context, &c.s, (size_t)job->rows, out);
 }
 
-const pc_voxelize_variant pc_voxelize_sort = {NULL, run};
+const pc_voxelize_variant pc_voxelize_sort = {"sort", NULL, run, NULL};

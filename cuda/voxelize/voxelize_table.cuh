@@ -7,8 +7,9 @@
 
 #include <stdlib.h>
 
-/* Tests have smaller values, so that small clouds run every kernel. AHEAD: features up to this many bytes are allocated
- * before the number of voxels is known. CALLS: where the count of calls begins. */
+/* Tests have smaller values, so that small clouds run every kernel. FUSED: small clouds of fewer records are faster
+ * without the fused kernel. AHEAD: features up to this many bytes are allocated before the number of voxels is known.
+ * CALLS: where the count of calls begins. */
 #ifndef PC_VOXELIZE_SLOTS
 #define PC_VOXELIZE_SLOTS (1 << 22)
 #define PC_VOXELIZE_FUSED 65536
@@ -18,7 +19,6 @@
 
 enum {
     SMALL = PC_VOXELIZE_SMALL, /* clouds of fewer records are small */
-    FUSED = PC_VOXELIZE_FUSED, /* small clouds of fewer records are faster without the fused kernel */
     FIRST = PC_VOXELIZE_SLOTS, /* slots that the table starts with unless the cloud is small */
     GROWTH = 8                 /* factor from a table that was too small to the next one */
 };
@@ -47,29 +47,34 @@ enum {
     TABLE_ARRAYS
 };
 
-/* CUDA graphs of the kernels for small clouds: no limit of points; with a limit; fused; direct. */
-enum { GRAPH_ALL, GRAPH_KEPT, GRAPH_FUSED, GRAPH_DIRECT, GRAPHS };
+/* The variants that have this table. */
+enum { DIRECT, FUSED, REDUCE, HASH, KINDS };
+
+/* Overflow records are in buckets. */
+static bool has_buckets(int kind) {
+    return kind == DIRECT || kind == FUSED;
+}
 
 /* Between calls SLOTS, EXTRA, CELLS, OCCUPIED, OVERFLOW_OF, TILES and CELL_BUCKETS are clean, COUNTERS and
  * HEADS but for what the next call clears, and no key of a bucket has a later epoch. */
 typedef struct table {
     void *array[TABLE_ARRAYS];
     size_t size[TABLE_ARRAYS]; /* bytes */
-    pc_chain graphs[GRAPHS];
-    uint32_t calls;        /* since the keys of buckets were cleared: the epoch */
-    uint32_t direct_calls; /* calls of variant direct */
-    int parity;            /* of the last call's sums */
-    bool in_use;           /* still set after a call that failed */
-    uint64_t found;        /* voxels of the last cloud that was not small */
-    uint64_t slots;        /* of the last call, */
-    int tries;             /* which took so many tables */
+    pc_chain graphs[KINDS];    /* the kernels of each variant for small clouds */
+    uint32_t calls;            /* since the keys of buckets were cleared: the epoch */
+    uint32_t direct_calls;     /* calls of variant direct */
+    int parity;                /* of the last call's sums */
+    bool in_use;               /* still set after a call that failed */
+    uint64_t found;            /* voxels of the last cloud that was not small */
+    uint64_t slots;            /* of the last call, */
+    int tries;                 /* which took so many tables */
 } table;
 
 static void free_table(table *t) {
     for (int i = 0; i < TABLE_ARRAYS; i++) {
         cudaFree(t->array[i]);
     }
-    for (int i = 0; i < GRAPHS; i++) {
+    for (int i = 0; i < KINDS; i++) {
         pc_chain_free(&t->graphs[i]);
     }
     memset(t, 0, sizeof *t);
@@ -118,8 +123,9 @@ static pcgpu_status grow(pcgpu_context *context, table *t, int which, size_t byt
 
 /* Twice as many buckets as any cloud of so many records fills: one per voxel that has overflow records, and one per
  * PC_BUCKET_RECORDS of these. */
-static uint64_t buckets_of(int64_t rows, int64_t max_points) {
-    const uint64_t most = (uint64_t)rows / (uint64_t)(max_points + 1) + (uint64_t)rows / PC_BUCKET_RECORDS + 1;
+static uint64_t buckets_of(const pc_voxelize_job *job) {
+    const uint64_t rows = (uint64_t)job->rows,
+                   most = rows / (uint64_t)(job->max_points + 1) + rows / PC_BUCKET_RECORDS + 1;
     uint64_t buckets = 1024;
     while (buckets < 2 * most) {
         buckets *= 2;
@@ -127,12 +133,12 @@ static uint64_t buckets_of(int64_t rows, int64_t max_points) {
     return buckets;
 }
 
-/* buckets: 0 if the kernels have none. direct: a slot is a cell. again: after a table that was too small for the same
- * call. */
-static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, uint64_t buckets,
-                                  bool direct, bool again, table *t, bool *fits) {
+/* DIRECT: a slot is a cell. again: after a table that was too small for the same call. */
+static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job *job, uint64_t slots, int kind,
+                                  bool again, table *t, bool *fits) {
+    const uint64_t buckets = has_buckets(kind) ? buckets_of(job) : 0;
     size_t bytes[TABLE_ARRAYS] = {};
-    if (direct) {
+    if (kind == DIRECT) {
         bytes[CELLS] = slots * sizeof(pc_cell);
         bytes[CELL_RECORDS] = slots * pc_cell_capacity((int)job->max_points) * sizeof(uint32_t);
         bytes[OCCUPIED] = PC_PARTITIONS * (size_t)pc_partition_capacity((uint32_t)job->rows) * sizeof(uint32_t);
@@ -146,7 +152,7 @@ static pcgpu_status prepare_table(pcgpu_context *context, const pc_voxelize_job 
         bytes[TILE_COUNTS] = buckets ? pc_fused_words((uint32_t)job->rows) * sizeof(uint32_t) : 0;
     }
     bytes[COUNTERS] = sizeof(pc_voxelize_counters);
-    bytes[direct ? CELL_BUCKETS : BUCKET_KEYS] = buckets * sizeof(unsigned long long);
+    bytes[kind == DIRECT ? CELL_BUCKETS : BUCKET_KEYS] = buckets * sizeof(unsigned long long);
     bytes[BUCKET_RECORDS] = buckets * PC_BUCKET_RECORDS * sizeof(uint32_t);
     *fits = true;
     for (int i = 0; i < TABLE_ARRAYS; i++) {
@@ -168,6 +174,23 @@ static pcgpu_status count_call(pcgpu_context *context, table *t) {
 }
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
+
+/* Values of the features of so many voxels. */
+static int64_t values_of(const pc_voxelize_job *job, int64_t voxels) {
+    const int width = job->features == PCGPU_FEATURES_PILLAR ? (int)PC_PILLAR_COLUMNS : job->columns;
+    return voxels * (pc_features_are_padded(job->features) ? job->max_points : 1) * width;
+}
+
+/* Whether features for `capacity` voxels are small enough to be allocated before the number of voxels is known. */
+static bool fits_ahead(const pc_voxelize_job *job, int64_t capacity) {
+    return (double)values_of(job, 1) * (double)pc_limited(capacity, job->max_voxels) * sizeof(float) <=
+           PC_VOXELIZE_AHEAD;
+}
+
+/* Few records, and features that are allocated before the number of voxels is known. */
+static bool is_small(const pc_voxelize_job *job) {
+    return job->rows < SMALL && fits_ahead(job, pc_voxelize_most(job));
+}
 
 /* Upper limit of the number of voxels in a table of so many slots. */
 static int64_t capacity_of(const pc_voxelize_job *job, uint64_t slots) {
