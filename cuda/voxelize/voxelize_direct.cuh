@@ -190,6 +190,10 @@ enum { DIRECT_WARPS = PC_DIRECT_THREADS / 32 };
 typedef struct cell_overflow {
     const pc_voxelize_params *s;
     uint32_t cell, from;
+
+    __device__ cell_overflow operator+(uint32_t more) const {
+        return cell_overflow{s, cell, from + more};
+    }
 } cell_overflow;
 
 /* As load_overflow of voxelize_select.cuh, a bucket per lane, which is cleared. The records of a bucket are loaded
@@ -226,6 +230,19 @@ __device__ static uint32_t load_overflow(const cell_overflow &overflow, uint32_t
     return least;
 }
 
+/* The same to memory, at most a bucket per lane. */
+template <int EACH> __device__ static void copy_overflow(const cell_overflow &overflow, uint32_t count, uint32_t *to) {
+    const uint32_t first = EACH * (threadIdx.x % 32);
+    uint32_t row[EACH];
+    load_overflow<EACH>(overflow, 0, count, row);
+#pragma unroll
+    for (uint32_t k = 0; k < EACH; k++) {
+        if (first + k < count) {
+            to[first + k] = row[k];
+        }
+    }
+}
+
 typedef struct __align__(16) selection {
     uint32_t unsorted[PC_MAX_POINTS + 4], sorted[PC_MAX_POINTS];
 }
@@ -236,58 +253,7 @@ __device__ static void load_first(const pc_voxelize_params &s, uint32_t cell, ui
     for (int k = (int)threadIdx.x % 32; k < s.kept; k += 32) {
         rows[k] = s.cell_records[cell * pc_cell_capacity(s.kept) + (uint32_t)k];
     }
-}
-
-/* Writes the P lowest records of a cell to m->sorted, in order; by a warp. overflow: number of records beyond P. */
-__device__ static void select_cell_by_warp(const pc_voxelize_params &s, uint32_t cell, uint32_t overflow,
-                                           selection *m) {
-    const uint32_t lane = threadIdx.x % 32, p = (uint32_t)s.kept;
-    load_first(s, cell, m->unsorted);
-    if (p + overflow <= PC_MAX_POINTS) {
-        uint32_t row[PC_BUCKET_RECORDS];
-        load_overflow<PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, 0, overflow, row);
-#pragma unroll
-        for (uint32_t k = 0; k < PC_BUCKET_RECORDS; k++) {
-            if (PC_BUCKET_RECORDS * lane + k < overflow) {
-                m->unsorted[p + PC_BUCKET_RECORDS * lane + k] = row[k];
-            }
-        }
-        __syncwarp();
-        sort_rows(m->unsorted, (int)(p + overflow), (int)p, m->sorted);
-    } else {
-        __syncwarp();
-        merge_overflow<PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, overflow, m->unsorted, (int)p);
-        sort_rows(m->unsorted, (int)p, (int)p, m->sorted);
-    }
-}
-
-/* The same for many records, by the block: each warp finds the P lowest of a part. Only warp 0 may read m->sorted.
- * rows: P per warp. */
-__device__ static void select_cell_by_block(const pc_voxelize_params &s, uint32_t cell, uint32_t overflow,
-                                            uint32_t *rows, selection *m) {
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x % 32, p = (uint32_t)s.kept,
-                   buckets = (overflow + PC_BUCKET_RECORDS - 1) / PC_BUCKET_RECORDS,
-                   begin = buckets * warp / DIRECT_WARPS * PC_BUCKET_RECORDS,
-                   end = min(buckets * (warp + 1) / DIRECT_WARPS * PC_BUCKET_RECORDS, overflow);
-    uint32_t *lowest = rows + warp * p;
-    if (warp == 0) {
-        load_first(s, cell, lowest);
-    } else {
-        for (uint32_t k = lane; k < p; k += 32) {
-            lowest[k] = PC_NO_RECORD - 1 - k; /* so that each part has P records */
-        }
-    }
     __syncwarp();
-    merge_overflow<PC_BUCKET_RECORDS>(cell_overflow{&s, cell, begin}, end - begin, lowest, (int)p);
-    __syncthreads();
-    if (warp == 0) {
-        merge_overflow<PC_BUCKET_RECORDS>((const uint32_t *)rows + p, (DIRECT_WARPS - 1) * p, rows, (int)p);
-        for (uint32_t k = lane; k < p; k += 32) {
-            m->unsorted[k] = rows[k];
-        }
-        __syncwarp();
-        sort_rows(m->unsorted, (int)p, (int)p, m->sorted);
-    }
 }
 
 #endif

@@ -293,7 +293,9 @@ __device__ static void emit_overfull(const pc_voxelize_params &s, const grid_fac
                 continue;
             }
         }
-        select_cell_by_warp(s, cell, overflow, selected);
+        load_first(s, cell, selected->unsorted);
+        select_by_warp<PC_BUCKET_RECORDS, PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, overflow, s.kept,
+                                                             selected->unsorted, selected->sorted);
         emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
     }
 }
@@ -307,7 +309,11 @@ __device__ static void emit_large_overfull(const pc_voxelize_params &s, const gr
         const uint32_t cell = large.cell[i];
         const uint2 counts = *(const uint2 *)&s.cells[cell];
         __syncthreads();
-        select_cell_by_block(s, cell, counts.x + 1 - (uint32_t)s.kept, (uint32_t *)m.values, selected);
+        if (threadIdx.x < 32) {
+            load_first(s, cell, (uint32_t *)m.values);
+        }
+        select_by_block<DIRECT_WARPS, PC_BUCKET_RECORDS>(cell_overflow{&s, cell, 0}, counts.x + 1 - (uint32_t)s.kept,
+                                                         s.kept, (uint32_t *)m.values, selected->sorted);
         if (threadIdx.x < 32) {
             emit_overfull_cell<PILLARS, ALIGNED>(s, factors, cell, counts, before, selected->sorted, m, sums);
         }

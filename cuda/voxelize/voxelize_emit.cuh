@@ -194,7 +194,7 @@ __global__ static void __launch_bounds__(PC_EMIT_THREADS, PC_RESIDENT(PC_EMIT_TH
         }
         for (int i = 0; i < count[1]; i++) {
             __syncthreads();
-            select_by_block<WARPS, OVERFLOW_BATCH>(s, c, list[PC_EMIT_THREADS - 1 - i], unsorted);
+            select_kept_by_block<WARPS, OVERFLOW_BATCH>(s, c, list[PC_EMIT_THREADS - 1 - i], unsorted);
         }
         __syncthreads();
         write_chunk(s, c);

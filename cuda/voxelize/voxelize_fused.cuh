@@ -240,7 +240,7 @@ __device__ static void select_others(const pc_voxelize_params &s, fused_memory *
         __syncthreads();
         const large_voxel of = gather_overflow(s, m, voxel, begin, threadIdx.x, PC_FUSED_THREADS, &c);
         __syncthreads();
-        select_by_block<FUSED_WARPS, FUSED_OVERFLOW_BATCH>(s, c, of, scratch);
+        select_kept_by_block<FUSED_WARPS, FUSED_OVERFLOW_BATCH>(s, c, of, scratch);
     }
 }
 

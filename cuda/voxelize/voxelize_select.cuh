@@ -149,6 +149,52 @@ __device__ static void merge_overflow(const Overflow &overflow, uint32_t count, 
     }
 }
 
+/* Copies all of `count` overflow records; by a warp. */
+template <int EACH> __device__ static void copy_overflow(const uint32_t *overflow, uint32_t count, uint32_t *to) {
+    for (uint32_t k = threadIdx.x % 32; k < count; k += 32) {
+        to[k] = overflow[k];
+    }
+}
+
+/* The lowest of `kept` records in `rows` and of `count` overflow records, in order; by a warp. BATCH, FEW: overflow
+ * records that a lane loads together, and if they are few. */
+template <int BATCH, int FEW, typename Overflow>
+__device__ static void select_by_warp(const Overflow &overflow, uint32_t count, int kept, uint32_t *rows,
+                                      uint32_t *sorted) {
+    if (count && (uint32_t)kept + count <= PC_MAX_POINTS) {
+        copy_overflow<BATCH>(overflow, count, rows + kept);
+        __syncwarp();
+        sort_rows(rows, kept + (int)count, kept, sorted);
+        return;
+    }
+    if (count > 32 * FEW) {
+        merge_overflow<BATCH>(overflow, count, rows, kept);
+    } else if (count) {
+        merge_overflow<FEW>(overflow, count, rows, kept);
+    }
+    sort_rows(rows, kept, kept, sorted);
+}
+
+/* The same for many overflow records, by the block: each warp finds the p lowest of a part. rows: p per warp; those of
+ * warp 0 are the kept records, which it has loaded. Only warp 0 may read `sorted` without a barrier. */
+template <int WARPS, int BATCH, typename Overflow>
+__device__ static void select_by_block(const Overflow &overflow, uint32_t count, int p, uint32_t *rows,
+                                       uint32_t *sorted) {
+    const uint32_t warp = threadIdx.x / 32, batches = (count + BATCH - 1) / BATCH,
+                   begin = batches * warp / WARPS * BATCH, end = min(batches * (warp + 1) / WARPS * BATCH, count);
+    uint32_t *lowest = rows + warp * (uint32_t)p;
+    for (uint32_t k = threadIdx.x % 32; warp > 0 && k < (uint32_t)p; k += 32) {
+        lowest[k] = PC_NO_RECORD - 1 - k; /* so that each part has p records */
+    }
+    __syncwarp();
+    merge_overflow<BATCH>(overflow + begin, end - begin, lowest, p);
+    __syncthreads();
+    if (warp == 0) {
+        merge_overflow<BATCH>((const uint32_t *)rows + p, (uint32_t)((WARPS - 1) * p), rows, p);
+        sort_rows(rows, p, p, sorted);
+    }
+}
+
 /* Loads the records kept on arrival, and clears `extra`. */
 __device__ static void load_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
     uint32_t *extra = pc_extra_of(s, of.slot);
@@ -163,27 +209,26 @@ __device__ static void load_kept(const pc_voxelize_params &s, const chunk &c, co
     __syncwarp();
 }
 
-/* The kept records of a voxel, in order; by a warp. BATCH: overflow records that a lane loads together. */
+/* The kept records of a voxel, in order; by a warp. */
 template <int BATCH>
 __device__ static void select_kept(const pc_voxelize_params &s, const chunk &c, const large_voxel &of, uint32_t *rows) {
     load_kept(s, c, of, rows);
-    if (c.kept[of.voxel] < 0) { /* not in the result: only cleared */
-        return;
+    if (c.kept[of.voxel] >= 0) { /* others are not in the result: only cleared */
+        select_by_warp<BATCH, SMALL_OVERFLOW_BATCH>((const uint32_t *)s.overflow_rows + of.overflow_begin, of.overflow,
+                                                    of.kept, rows, c.rows + of.voxel * s.kept);
     }
-    if (of.overflow && of.kept + of.overflow <= PC_MAX_POINTS) {
-        for (uint32_t k = threadIdx.x % 32; k < of.overflow; k += 32) {
-            rows[of.kept + k] = s.overflow_rows[of.overflow_begin + k];
-        }
-        __syncwarp();
-        sort_rows(rows, of.kept + (int)of.overflow, of.kept, c.rows + of.voxel * s.kept);
-        return;
+}
+
+/* The same by the block. rows: P per warp. */
+template <int WARPS, int BATCH>
+__device__ static void select_kept_by_block(const pc_voxelize_params &s, const chunk &c, const large_voxel &of,
+                                            uint32_t *rows) {
+    if (threadIdx.x < 32) {
+        load_kept(s, c, of, rows);
     }
-    if (of.overflow > 32 * SMALL_OVERFLOW_BATCH) {
-        merge_overflow<BATCH>(s.overflow_rows + of.overflow_begin, of.overflow, rows, s.kept);
-    } else if (of.overflow) {
-        merge_overflow<SMALL_OVERFLOW_BATCH>(s.overflow_rows + of.overflow_begin, of.overflow, rows, s.kept);
-    }
-    sort_rows(rows, of.kept, of.kept, c.rows + of.voxel * s.kept);
+    select_by_block<WARPS, BATCH>((const uint32_t *)s.overflow_rows + of.overflow_begin, of.overflow, s.kept, rows,
+                                  c.rows + of.voxel * s.kept);
+    __syncthreads();
 }
 
 /* Adds to each rank the number of lower records among the first `most` of its voxel; `rows` has 32 per voxel. */
@@ -196,33 +241,6 @@ __device__ static void count_lower(const uint32_t *rows, int most, const uint32_
             rank[k] += (other.x < row[k]) + (other.y < row[k]) + (other.z < row[k]) + (other.w < row[k]);
         }
     }
-}
-
-/* The kept records of a voxel with many overflow records, in order; by the block. Each warp finds the P lowest of a
- * part. `rows`: P per warp. */
-template <int WARPS, int BATCH>
-__device__ static void select_by_block(const pc_voxelize_params &s, const chunk &c, const large_voxel &of,
-                                       uint32_t *rows) {
-    const uint32_t warp = threadIdx.x / 32, p = (uint32_t)s.kept, *overflow = s.overflow_rows + of.overflow_begin;
-    uint32_t begin = (uint32_t)((uint64_t)of.overflow * warp / WARPS);
-    const uint32_t end = (uint32_t)((uint64_t)of.overflow * (warp + 1) / WARPS);
-    uint32_t *lowest = rows + warp * p;
-    if (warp == 0) {
-        load_kept(s, c, of, lowest);
-    } else {
-        for (uint32_t k = threadIdx.x % 32; k < p; k += 32) {
-            lowest[k] = overflow[begin + k];
-        }
-        begin += p;
-        __syncwarp();
-    }
-    merge_overflow<BATCH>(overflow + begin, end - begin, lowest, s.kept);
-    __syncthreads();
-    if (warp == 0) {
-        merge_overflow<BATCH>(rows + p, (WARPS - 1) * p, rows, s.kept);
-        sort_rows(rows, s.kept, s.kept, c.rows + of.voxel * s.kept);
-    }
-    __syncthreads();
 }
 
 __device__ static void load_voxel(const pc_voxelize_params &s, uint32_t id, pc_voxel *to) {
