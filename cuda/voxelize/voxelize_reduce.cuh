@@ -125,36 +125,6 @@ __device__ static void write_record(const pc_voxelize_params &s, uint32_t id, un
     }
 }
 
-__device__ static void reduce_by_warp(const pc_voxelize_params &s, const subset &of, uint32_t id, float *mean) {
-    const lanes l = lanes_for(s.kind == PCGPU_FEATURES_MEAN ? s.columns : 3);
-    if (s.kind != PCGPU_FEATURES_FIRST) {
-        const partial mine = sum_subset(s, of, l);
-        float value = pc_rounded_mean(mine.sum, of.count);
-        for (uint32_t left = __ballot_sync(PC_ALL_LANES, l.record == 0 && !mine.exact); left; left &= left - 1) {
-            const int column = __ffs((int)left) - 1;
-            const pc_exact_sum all = sum_exactly(s, of, column);
-            if (l.record == 0 && l.column == column) {
-                value = pc_rounded_mean(pc_exact_round(&all), of.count);
-            }
-        }
-        if (l.record == 0) {
-            mean[l.column] = value;
-            if (s.kind == PCGPU_FEATURES_MEAN) {
-                s.means[(size_t)id * (size_t)s.columns + (size_t)l.column] = value;
-            }
-        }
-        __syncwarp();
-    }
-    if (s.kind != PCGPU_FEATURES_MEAN) {
-        write_record(s, id, best_of(s, of, s.kind == PCGPU_FEATURES_NEAREST ? mean : NULL));
-    }
-    write_point_voxel(s, of, id);
-    if (threadIdx.x % 32 == 0) {
-        write_voxel(s, of, id);
-    }
-    __syncwarp();
-}
-
 /* Shared memory for a voxel of the whole block. */
 typedef struct block_memory {
     partial partials[REDUCE_WARPS][PC_MAX_COLUMNS];
@@ -163,72 +133,94 @@ typedef struct block_memory {
     float mean[PC_MAX_COLUMNS];
 } block_memory;
 
-__device__ static float block_mean(const pc_voxelize_params &s, const subset &of, int column, block_memory *m) {
-    const int warp = (int)threadIdx.x / 32;
-    partial all = m->partials[0][column];
-    for (int w = 1; w < REDUCE_WARPS; w++) {
-        all.exact = all.exact && m->partials[w][column].exact;
-        add_to(&all, m->partials[w][column].sum);
-    }
-    if (all.exact) { /* the same for all threads */
-        return pc_rounded_mean(all.sum, of.count);
-    }
-    const pc_exact_sum mine = sum_exactly(s, of, column);
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) {
-        m->sums[warp] = mine;
+/* The lane's column, over the subsets of all warps. */
+__device__ static partial block_sum(const partial &mine, const lanes &l, block_memory *m) {
+    if (l.record == 0) {
+        m->partials[threadIdx.x / 32][l.column] = mine;
     }
     __syncthreads();
-    pc_exact_sum sum = m->sums[0];
+    partial all = m->partials[0][l.column];
     for (int w = 1; w < REDUCE_WARPS; w++) {
-        for (int k = 0; k < PC_SUM_DIGITS; k++) {
-            sum.digit[k] += m->sums[w].digit[k];
-        }
-        sum.not_finite |= m->sums[w].not_finite;
+        all.exact = all.exact && m->partials[w][l.column].exact;
+        add_to(&all, m->partials[w][l.column].sum);
     }
-    return pc_rounded_mean(pc_exact_round(&sum), of.count);
+    return all;
 }
 
-__device__ static void reduce_by_block(const pc_voxelize_params &s, const subset &whole, uint32_t id, block_memory *m) {
-    const uint32_t warp = threadIdx.x / 32;
-    const subset of = {whole.voxel, whole.count, warp, REDUCE_WARPS};
-    const lanes l = lanes_for(s.kind == PCGPU_FEATURES_MEAN ? s.columns : 3);
-    if (s.kind != PCGPU_FEATURES_FIRST) {
-        const partial mine = sum_subset(s, of, l);
-        if (l.record == 0) {
-            m->partials[warp][l.column] = mine;
+__device__ static pc_exact_sum block_exact_sum(const pc_exact_sum &mine, block_memory *m) {
+    __syncthreads();
+    if (threadIdx.x % 32 == 0) {
+        m->sums[threadIdx.x / 32] = mine;
+    }
+    __syncthreads();
+    pc_exact_sum all = m->sums[0];
+    for (int w = 1; w < REDUCE_WARPS; w++) {
+        for (int k = 0; k < PC_SUM_DIGITS; k++) {
+            all.digit[k] += m->sums[w].digit[k];
         }
+        all.not_finite |= m->sums[w].not_finite;
+    }
+    return all;
+}
+
+__device__ static unsigned long long block_best(unsigned long long mine, block_memory *m) {
+    if (threadIdx.x % 32 == 0) {
+        m->best[threadIdx.x / 32] = mine;
+    }
+    __syncthreads();
+    unsigned long long least = m->best[0];
+    for (int w = 1; w < REDUCE_WARPS; w++) {
+        least = min(least, m->best[w]);
+    }
+    return least;
+}
+
+template <bool BLOCK> __device__ static void sync_threads(void) {
+    if (BLOCK) {
         __syncthreads();
-        for (int column = 0; column < l.width; column++) {
-            const float value = block_mean(s, of, column, m);
-            if (threadIdx.x == 0) {
-                m->mean[column] = value;
-                if (s.kind == PCGPU_FEATURES_MEAN) {
-                    s.means[(size_t)id * (size_t)s.columns + (size_t)column] = value;
-                }
+    } else {
+        __syncwarp();
+    }
+}
+
+/* The features of a voxel; by a warp or by the block, whose warps then share its records. mean: in shared memory; m:
+ * of the block. */
+template <bool BLOCK>
+__device__ static void reduce_voxel(const pc_voxelize_params &s, const pc_voxel &voxel, uint32_t id, float *mean,
+                                    block_memory *m) {
+    const subset of = {voxel, voxel.kept + voxel.overflow, BLOCK ? threadIdx.x / 32 : 0, BLOCK ? REDUCE_WARPS : 1};
+    const lanes l = lanes_for(s.kind == PCGPU_FEATURES_MEAN ? s.columns : 3);
+    const bool writes = !BLOCK || threadIdx.x < 32;
+    if (s.kind != PCGPU_FEATURES_FIRST) {
+        const partial own = sum_subset(s, of, l), sum = BLOCK ? block_sum(own, l, m) : own;
+        float value = pc_rounded_mean(sum.sum, of.count);
+        for (uint32_t left = __ballot_sync(PC_ALL_LANES, l.record == 0 && !sum.exact); left; left &= left - 1) {
+            const int column = __ffs((int)left) - 1; /* the same for all warps */
+            const pc_exact_sum part = sum_exactly(s, of, column), all = BLOCK ? block_exact_sum(part, m) : part;
+            if (l.record == 0 && l.column == column) {
+                value = pc_rounded_mean(pc_exact_round(&all), of.count);
             }
         }
-        __syncthreads();
+        if (l.record == 0 && writes) {
+            mean[l.column] = value;
+            if (s.kind == PCGPU_FEATURES_MEAN) {
+                s.means[(size_t)id * (size_t)s.columns + (size_t)l.column] = value;
+            }
+        }
+        sync_threads<BLOCK>();
     }
     if (s.kind != PCGPU_FEATURES_MEAN) {
-        const unsigned long long best = best_of(s, of, s.kind == PCGPU_FEATURES_NEAREST ? m->mean : NULL);
-        if (threadIdx.x % 32 == 0) {
-            m->best[warp] = best;
-        }
-        __syncthreads();
-        if (warp == 0) {
-            unsigned long long least = m->best[0];
-            for (int w = 1; w < REDUCE_WARPS; w++) {
-                least = min(least, m->best[w]);
-            }
-            write_record(s, id, least);
+        const unsigned long long own = best_of(s, of, s.kind == PCGPU_FEATURES_NEAREST ? mean : NULL),
+                                 best = BLOCK ? block_best(own, m) : own;
+        if (writes) {
+            write_record(s, id, best);
         }
     }
     write_point_voxel(s, of, id);
-    if (threadIdx.x == 0) {
+    if (writes && threadIdx.x % 32 == 0) {
         write_voxel(s, of, id);
     }
-    __syncthreads();
+    sync_threads<BLOCK>();
 }
 
 /* A warp per voxel; then the block processes the voxels with more than BLOCK_RECORDS records together. */
@@ -242,13 +234,12 @@ __global__ static void __launch_bounds__(PC_REDUCE_THREADS) reduce_kernel(const 
         bool large = false;
         if (first + warp < found) {
             const pc_voxel of = s.voxels[first + warp];
-            const subset all = {of, of.kept + of.overflow, 0, 1};
             if (threadIdx.x % 32 == 0) {
                 pc_clean_slot(s, of);
             }
-            large = all.count > BLOCK_RECORDS && first + warp < s.max_voxels;
+            large = of.kept + of.overflow > BLOCK_RECORDS && first + warp < s.max_voxels;
             if (!large && first + warp < s.max_voxels) {
-                reduce_by_warp(s, all, first + warp, mean[warp]);
+                reduce_voxel<false>(s, of, first + warp, mean[warp], &memory);
             }
         }
         if (__syncthreads_count(large) == 0) {
@@ -257,7 +248,7 @@ __global__ static void __launch_bounds__(PC_REDUCE_THREADS) reduce_kernel(const 
         for (uint32_t w = 0; w < REDUCE_WARPS && first + w < found; w++) {
             const pc_voxel of = s.voxels[first + w];
             if (of.kept + of.overflow > BLOCK_RECORDS && first + w < s.max_voxels) {
-                reduce_by_block(s, subset{of, of.kept + of.overflow, 0, 1}, first + w, &memory);
+                reduce_voxel<true>(s, of, first + w, memory.mean, &memory);
             }
         }
     }
