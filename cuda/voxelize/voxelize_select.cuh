@@ -175,17 +175,33 @@ __device__ static void select_by_warp(const Overflow &overflow, uint32_t count, 
     sort_rows(rows, kept, kept, sorted);
 }
 
-/* The same for many overflow records, by the block: each warp finds the p lowest of a part. rows: p per warp; those of
- * warp 0 are the kept records, which it has loaded. Only warp 0 may read `sorted` without a barrier. */
+/* Sets the p records of `lowest` before others are merged into it, and returns how many overflow records they are: the
+ * first ones, since records arrive nearly in order and most later ones are then skipped; by a warp. */
+__device__ static uint32_t begin_lowest(const uint32_t *overflow, uint32_t p, uint32_t *lowest) {
+    for (uint32_t k = threadIdx.x % 32; k < p; k += 32) {
+        lowest[k] = overflow[k];
+    }
+    return p;
+}
+
+/* Overflow records that are read only in batches: values above all records. */
+template <typename Overflow> __device__ static uint32_t begin_lowest(const Overflow &, uint32_t p, uint32_t *lowest) {
+    for (uint32_t k = threadIdx.x % 32; k < p; k += 32) {
+        lowest[k] = PC_NO_RECORD - 1 - k;
+    }
+    return 0;
+}
+
+/* The same for many overflow records, at least p per warp, by the block: each warp finds the p lowest of a part. rows:
+ * p per warp; those of warp 0 are the kept records, which it has loaded. Only warp 0 may read `sorted` without a
+ * barrier. */
 template <int WARPS, int BATCH, typename Overflow>
 __device__ static void select_by_block(const Overflow &overflow, uint32_t count, int p, uint32_t *rows,
                                        uint32_t *sorted) {
     const uint32_t warp = threadIdx.x / 32, batches = (count + BATCH - 1) / BATCH,
-                   begin = batches * warp / WARPS * BATCH, end = min(batches * (warp + 1) / WARPS * BATCH, count);
-    uint32_t *lowest = rows + warp * (uint32_t)p;
-    for (uint32_t k = threadIdx.x % 32; warp > 0 && k < (uint32_t)p; k += 32) {
-        lowest[k] = PC_NO_RECORD - 1 - k; /* so that each part has p records */
-    }
+                   end = min(batches * (warp + 1) / WARPS * BATCH, count);
+    uint32_t begin = batches * warp / WARPS * BATCH, *lowest = rows + warp * (uint32_t)p;
+    begin += warp > 0 ? begin_lowest(overflow + begin, (uint32_t)p, lowest) : 0;
     __syncwarp();
     merge_overflow<BATCH>(overflow + begin, end - begin, lowest, p);
     __syncthreads();
