@@ -81,8 +81,9 @@ void pc_cuda_voxelize_table_info(pcgpu_context *context, pc_cuda_voxelize_table 
     *persistent = (pc_cuda_voxelize_table){0, 0, 0, 0};
 }
 
-pcgpu_status pc_cuda_ndt_sequence_cells(pcgpu_context *context, void *state, int grid, int64_t capacity, int64_t *count,
-                                        uint64_t *keys, struct pc_ndt_moments *moments, struct pc_ndt_block *blocks) {
+pcgpu_status pc_cuda_ndt_sequence_voxels(pcgpu_context *context, void *state, int grid, int64_t capacity,
+                                         int64_t *count, uint64_t *keys, struct pc_ndt_moments *moments,
+                                         struct pc_ndt_block *blocks) {
     (void)state;
     (void)grid;
     (void)capacity;

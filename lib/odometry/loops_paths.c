@@ -50,7 +50,7 @@ static void reach(paths *s, int32_t via, int32_t to, double length, const double
     }
 }
 
-static void reach_along_way(const pcgpu_loops *l, paths *s, int32_t via, int32_t to) {
+static void reach_neighbors(const pcgpu_loops *l, paths *s, int32_t via, int32_t to) {
     double T[16];
     pc_transform_between(l->places[to].T, l->places[via].T, T);
     reach(s, via, to, fabs(l->places[to].path - l->places[via].path), T);
@@ -58,10 +58,10 @@ static void reach_along_way(const pcgpu_loops *l, paths *s, int32_t via, int32_t
 
 static void reach_neighbours(const pcgpu_loops *l, paths *s, int32_t via) {
     if (via > 0) {
-        reach_along_way(l, s, via, via - 1);
+        reach_neighbors(l, s, via, via - 1);
     }
     if (via + 1 < l->place_count) {
-        reach_along_way(l, s, via, via + 1);
+        reach_neighbors(l, s, via, via + 1);
     }
     for (int32_t i = l->places[via].link; i >= 0;) {
         const pc_link *link = &l->links[i];

@@ -88,7 +88,7 @@ typedef struct pc_reference_kind {
     /* `scan` has a pose and is the reference, or part of it, from now on. first: the world begins with it, and all
      * earlier state is dropped. */
     pcgpu_status (*accept)(pcgpu_odometry *o, pc_odometry_scan *scan, bool first);
-    bool only_ndt; /* registers by cells only */
+    bool only_ndt; /* registers by voxels only */
 } pc_reference_kind;
 
 /* By pcgpu_reference. */
@@ -97,12 +97,12 @@ extern const pc_reference_kind pc_reference_kinds[];
 /* What scans are localized in (odometry_localize.c). */
 typedef struct pc_odometry_map pc_odometry_map;
 
-/* Registers a scan to another one; target NULL: to the local map, or the cells of a map. */
+/* Registers a scan to another one; target NULL: to the local map, or the voxels of a map. */
 pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                       pc_odometry_scan *target, pcgpu_registration *result);
 /* Makes a scan with a pose the one that the next ones are registered to. */
 void pc_odometry_make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan);
-/* Lays the frame of a local map; returns half of its edge in widest cells. */
+/* Lays the frame of a local map; returns half of its edge in widest voxels. */
 double pc_odometry_lay_box(pcgpu_odometry *o);
 /* The back end for all scans, from the points of a registration. */
 pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points);
@@ -141,7 +141,7 @@ struct pcgpu_odometry {
     double fraction;      /* of the motion to the last good scan, in its sweep */
     bool warned;          /* that the times of points have no known unit */
     double map_anchor[3]; /* world coordinates of the middle of the local map's box */
-    double map_cells;     /* when it was last renewed */
+    double map_voxels;    /* when it was last renewed */
     pc_buffer rows[2];    /* points by rows, for the methods of ICP */
 };
 

@@ -1,10 +1,10 @@
 /* Odometry: localization, the poses of scans in a map that exists.
  *
- * The moments of the map's points in NDT cells are made once and stay with the back end. A scan is registered to the
- * cells of a box around the sensor, as to a local map; the box is cut again when the sensor has come a widest cell from
- * its middle. Boxes lie on a grid, and a box has its cells in the order of the map's points, so that they do not depend
- * on the path of the sensor. Scans never join the map: what has changed in the world weighs little by the
- * robust kernel, and leaves no trace. A scan that the motion does not find is searched in the whole map
+ * The moments of the map's points in NDT voxels are made once and stay with the back end. A scan is registered to the
+ * voxels of a box around the sensor, as to a local map; the box is cut again when the sensor has come a widest voxel
+ * from its middle. Boxes lie on a grid, and a box has its voxels in the order of the map's points, so that they do not
+ * depend on the path of the sensor. Scans never join the map: what has changed in the world weighs little by the robust
+ * kernel, and leaves no trace. A scan that the motion does not find is searched in the whole map
  * (odometry_places.c). */
 #include "odometry_lidar.h"
 #include "odometry_places.h"
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Scans and maps are in float32 units of a finest cell; these are exact up to here. */
-#define MOST_CELLS 16384.0
+/* Scans and maps are in float32 units of a finest voxel; these are exact up to here. */
+#define MOST_VOXELS 16384.0
 
 /* A map is complete, unlike the scan before: in the wrong place of one, scores are up to 0.45. */
 #define MAP_SCORE 1.3
@@ -22,7 +22,7 @@
 #define ANYWHERE_SCORE 1.3
 #define CLEAR_SCORE    0.8
 
-#define CELL_VOXELS 4.0 /* of the search */
+#define VOXEL_VOXELS 4.0 /* of the search */
 
 #define WIDER      4.0 /* than the voxel that fits the spacing of the map's points, */
 #define WIDE_VOXEL 0.5 /* up to so many metres */
@@ -36,10 +36,10 @@ enum {
 struct pc_odometry_map {
     double offset[3];
     pc_ndt_target box; /* a box, but for its points */
-    double half;       /* of its edge, in widest cells */
-    int64_t first[3];  /* where the box of all cells begins, in widest cells */
+    double half;       /* of its edge, in widest voxels */
+    int64_t first[3];  /* where the box of all voxels begins, in widest voxels */
     bool placed;       /* `anchor` is known */
-    int64_t anchor[3]; /* the middle of the box that belongs to the last pose, in widest cells */
+    int64_t anchor[3]; /* the middle of the box that belongs to the last pose, in widest voxels */
     bool cut;
     int64_t middle[3]; /* that of the box that was cut last */
     bool screening;    /* the present registration is a short one, which shows whether the place is possible */
@@ -49,14 +49,14 @@ struct pc_odometry_map {
 
 /* ---- a box ------------------------------------------------------------------------------------------------------- */
 
-static double widest_cell(const pcgpu_odometry *o) {
+static double widest_voxel(const pcgpu_odometry *o) {
     return 2.0 * o->params.registration.voxel * (double)(1 << (pc_register_levels(&o->params.registration) - 1));
 }
 
-/* The middle of the box for a sensor at T: that of the last pose, unless it is more than a cell away from there. */
+/* The middle of the box for a sensor at T: that of the last pose, unless it is more than a voxel away from there. */
 static void choose_middle(const pcgpu_odometry *o, const double T[16], int64_t middle[3]) {
     const pc_odometry_map *map = o->map;
-    const double wide = widest_cell(o);
+    const double wide = widest_voxel(o);
     bool far = !map->placed;
     for (int k = 0; k < 3; k++) {
         const double at = (T[4 * k + 3] - map->offset[k]) / wide;
@@ -68,10 +68,10 @@ static void choose_middle(const pcgpu_odometry *o, const double T[16], int64_t m
     }
 }
 
-/* Makes the cells around a sensor at T the target. */
+/* Makes the voxels around a sensor at T the target. */
 static pcgpu_status cut_around(pcgpu_odometry *o, const double T[16]) {
     pc_odometry_map *map = o->map;
-    const double wide = widest_cell(o);
+    const double wide = widest_voxel(o);
     pc_ndt_merge m = {.scan = map->box};
     pc_ndt_measure measure = {.gyration = {1, 1, 1}};
     int64_t middle[3];
@@ -238,27 +238,27 @@ static pcgpu_status search(void *owner, pcgpu_odometry_frame *f, double T[16]) {
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* The box of all cells, in whole widest cells; its faces are those of all boxes. */
+/* The box of all voxels, in whole widest voxels; its faces are those of all boxes. */
 static pcgpu_status lay_world(pcgpu_odometry *o, const pc_points *points, pc_ndt_frame *frame) {
-    const double edge = 2.0 * o->params.registration.voxel, wide = widest_cell(o);
+    const double edge = 2.0 * o->params.registration.voxel, wide = widest_voxel(o);
     *frame = o->held.frame;
     for (int k = 0; k < 3; k++) {
         const double low = (double)points->box[k][0], high = (double)points->box[k][1];
-        const double first = floor((low - edge) / wide), cells = ceil((high + edge) / wide) + 1.0 - first;
-        if (!(cells * wide / edge <= MOST_CELLS)) {
+        const double first = floor((low - edge) / wide), voxels = ceil((high + edge) / wide) + 1.0 - first;
+        if (!(voxels * wide / edge <= MOST_VOXELS)) {
             return pc_fail(o->context, PCGPU_ERROR_ARGUMENT,
-                           "the map spans %.4g m, more than %.0f cells of %.3g m; crop it, or use a larger voxel",
-                           high - low, MOST_CELLS, edge);
+                           "the map spans %.4g m, more than %.0f voxels of %.3g m; crop it, or use a larger voxel",
+                           high - low, MOST_VOXELS, edge);
         }
         o->map->first[k] = (int64_t)first;
         frame->origin[k] += (first + o->map->half) * wide;
-        frame->limit[k] = (float)(cells * wide / edge * (double)(1 << PC_NDT_BITS));
+        frame->limit[k] = (float)(voxels * wide / edge * (double)(1 << PC_NDT_BITS));
     }
     return PCGPU_OK;
 }
 
-/* Makes the cells of all points, and keeps them. */
-static pcgpu_status make_cells(pcgpu_odometry *o, pc_odometry_scan *scan) {
+/* Makes the voxels of all points, and keeps them. */
+static pcgpu_status make_voxels(pcgpu_odometry *o, pc_odometry_scan *scan) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     pc_register_work w = {.params = &o->params.registration, .levels = pc_register_levels(&o->params.registration)};
     pc_ndt_work c = {.w = &w, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
@@ -289,13 +289,13 @@ static pcgpu_status load(pcgpu_odometry *o, const pcgpu_cloud *cloud) {
                        (long long)scan->points.n, PC_REGISTER_MIN_POINTS);
     }
     o->map->half = pc_odometry_lay_box(o);
-    o->map->places = pc_places_make(&scan->points, CELL_VOXELS * o->params.registration.voxel);
+    o->map->places = pc_places_make(&scan->points, VOXEL_VOXELS * o->params.registration.voxel);
     if (!o->map->places) {
         return pc_fail_memory(o->context, (uint64_t)scan->points.n * 8, "the search in the map");
     }
     o->held.held = true;
     o->held.points = INT32_MAX; /* no need to count them */
-    return make_cells(o, scan);
+    return make_voxels(o, scan);
 }
 
 /* The voxel that AUTO takes from the spacing of the map has few points of a scan, and a map that is a point per voxel

@@ -28,7 +28,7 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
     }
     if (pc_reference_kinds[p->reference].only_ndt && p->registration.method != PCGPU_REGISTER_NDT) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a model is made of cells; register by method ndt, or to the previous scan or a keyframe");
+                       "a model is made of voxels; register by method ndt, or to the previous scan or a keyframe");
     }
     PC_TRY(pc_keyframe_check(context, p->keyframe_distance, p->keyframe_angle, p->keyframe_fitness));
     const double most = pc_odometry_widest_local_map(p);
@@ -39,7 +39,7 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
                        most);
     }
     if (p->model_points < 1 || p->model_points > 1000000) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points in a cell of the model; give 1 to 1000000",
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points in a voxel of the model; give 1 to 1000000",
                        (long long)p->model_points);
     }
     return PCGPU_OK;

@@ -68,8 +68,8 @@ done:
     return pc_register_close(&w, status);
 }
 
-/* Makes a scan the target of the next ones. A device builds its cells while the host takes the next scan; errors are
- * reported by the registration that needs the cells. */
+/* Makes a scan the target of the next ones. A device builds its voxels while the host takes the next scan; errors are
+ * reported by the registration that needs the voxels. */
 static void be_target(pcgpu_odometry *o, pc_odometry_scan *scan) {
     pcgpu_registration unused = {0};
     pc_register_work w;
@@ -113,7 +113,7 @@ static pcgpu_status accept_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan, b
 
 /* ---- a local map ------------------------------------------------------------------------------------------------- */
 
-/* Cells, centroid and radii of gyration are recomputed when the number of cells has grown by this factor. */
+/* Voxels, centroid and radii of gyration are recomputed when the number of voxels has grown by this factor. */
 #define RENEW_GROWTH 1.3
 
 static double edge_of(const pcgpu_odometry *o) {
@@ -134,11 +134,11 @@ static pcgpu_status align_to_local_map(pcgpu_odometry *o, pc_odometry_scan *scan
     return PCGPU_OK;
 }
 
-/* The box: a cube of whole widest cells around the anchor, whose cells' faces keep clear of round coordinates. */
+/* The box: a cube of whole widest voxels around the anchor, whose voxels' faces keep clear of round coordinates. */
 double pc_odometry_lay_box(pcgpu_odometry *o) {
     const double edge = edge_of(o), wide = edge * (double)(1 << (levels_of(o) - 1));
     const double half =
-        ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a cell from its middle */
+        ceil(o->params.model_range / wide) + 2.0; /* it moves when the sensor is a voxel from its middle */
     pc_ndt_frame *f = &o->held.frame;
     f->unit = edge / (double)(1 << PC_NDT_BITS);
     f->per_unit = (double)(1 << PC_NDT_BITS) / edge;
@@ -162,13 +162,13 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     pc_ndt_measure measure = o->held.measure;
     double anchor[3];
     for (int k = 0; k < 3; k++) { /* the origin of the file's coordinates is the sensor */
-        double cells = floor((scan->T[4 * k + 3] - o->map_anchor[k]) / wide + 0.5);
-        bool moves = fabs(cells) > 1.0;
-        m.move[k] = moves && !forget ? (int32_t)(fabs(cells) < 1e9 ? cells : 1e9) : 0;
-        anchor[k] = o->map_anchor[k] + (moves ? cells * wide : 0.0);
+        double voxels = floor((scan->T[4 * k + 3] - o->map_anchor[k]) / wide + 0.5);
+        bool moves = fabs(voxels) > 1.0;
+        m.move[k] = moves && !forget ? (int32_t)(fabs(voxels) < 1e9 ? voxels : 1e9) : 0;
+        anchor[k] = o->map_anchor[k] + (moves ? voxels * wide : 0.0);
         m.renew = m.renew || moves;
     }
-    m.renew = m.renew || forget || (double)o->held.measure.cells > RENEW_GROWTH * o->map_cells;
+    m.renew = m.renew || forget || (double)o->held.measure.voxels > RENEW_GROWTH * o->map_voxels;
     memcpy(params.init, scan->T, sizeof params.init);
     pc_register_work w;
     pc_register_open(&w, o->context, o->backend, &o->run, &params, &unused);
@@ -181,7 +181,7 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
     PC_TRY(o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &measure));
     memcpy(o->map_anchor, anchor, sizeof anchor);
     o->held.measure = measure;
-    o->map_cells = m.renew ? (double)measure.cells : o->map_cells;
+    o->map_voxels = m.renew ? (double)measure.voxels : o->map_voxels;
     o->held.held = true;
     o->held.points = INT32_MAX; /* no need to count them */
     return PCGPU_OK;

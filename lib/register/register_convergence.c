@@ -11,7 +11,7 @@
 #define LEAST_SURFACES 0.02
 /* PC_MOST_FREE near a pose that the motion predicts: other cars leave up to 0.07 on a road. */
 #define MOST_FREE_NEAR 0.2
-/* One sigma of the translation by the residuals, of a voxel, for ndt. Of 2112 right answers of bench_verdict (seeds 1
+/* One sigma of the translation by the residuals, of a voxel, for ndt. Of 2112 right answers of generated pairs (seeds 1
  * and 2) 10 are above, of 48 wrong ones that had the score 21: sparse scans of a road, whose information is little.
  * Real drives have up to 0.008. */
 #define MOST_UNCERTAIN 0.02

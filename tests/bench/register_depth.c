@@ -189,7 +189,7 @@ static void compare_forms(pcgpu_context *context, const frames *f, double fused)
         optimizer = optimizer_of(a, b, &params);
         const double begin = pc_now();
         pc_depth_optimizer_begin(&optimizer);
-        while (optimizer.end == PC_DEPTH_UNDER_WAY) {
+        while (optimizer.end == PC_DEPTH_RUNNING) {
             pass_apart(&a->maps, &b->maps, optimizer.base.level, &optimizer.step, mask, list, systems, sums);
             pc_depth_optimizer_next(&optimizer, sums);
         }

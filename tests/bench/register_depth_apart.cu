@@ -125,7 +125,7 @@ extern "C" pcgpu_status register_depth_apart(pcgpu_context *context, const struc
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     const double begin = pc_now();
     pc_depth_optimizer_begin(optimizer);
-    while (optimizer->end == PC_DEPTH_UNDER_WAY) {
+    while (optimizer->end == PC_DEPTH_RUNNING) {
         s.source = source->level[optimizer->base.level];
         s.target = target->level[optimizer->base.level];
         s.from = pc_depth_pixels_of(source->maps, &s.source);

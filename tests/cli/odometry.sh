@@ -287,7 +287,7 @@ stdout_has 'trajectory: "?n.txt'
 expect 2 pcgpu evaluate s0.bin model.txt --ground-truth model.txt
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --reference nothing
 expect 2 pcgpu odometry s0.bin s1.bin --trajectory n.txt --method plane
-stderr_has 'a model is made of cells'
+stderr_has 'a model is made of voxels'
 # --loops: without a loop the bytes are the same, whatever the format.
 expect 0 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --json loops.jsonl -v
 same loops.txt model.txt

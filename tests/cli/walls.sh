@@ -189,7 +189,8 @@ bad=$(grep -LE "^\.TH .* \"pcgpu $version\" " man/*.[17])
 
 # The words of CONTRIBUTING.md.
 words=$(sed -n "s/^grep -rnwE '\([^']*\)' cmd lib cuda man README.md$/\1/p" CONTRIBUTING.md)
-bad=$(grep -rnwE "${words:?}" cmd lib cuda man README.md)
+bad=$(grep -rnwE "${words:?}" cmd lib cuda man README.md; echo "$sources" | tr '\n' ' ' | xargs awk '{
+    line = tolower($0); gsub("_", " ", line); print FILENAME ":" FNR ": " line }' | grep -wE "$words")
 [ -z "$bad" ] || fail "words with another meaning in the field:
 $bad"
 

@@ -94,7 +94,7 @@ static inline void follow(const reference *source, const reference *target, add_
     pc_depth_measure_of(sums, &optimizer->target);
     optimizer->source_points = from.points;
     pc_depth_optimizer_begin(optimizer);
-    while (optimizer->end == PC_DEPTH_UNDER_WAY) {
+    while (optimizer->end == PC_DEPTH_RUNNING) {
         add_in_order(&(pass){source, target, optimizer->base.level, &optimizer->step, optimizer->asks_scene}, add,
                      sums);
         pc_depth_optimizer_next(optimizer, sums);

@@ -1,11 +1,10 @@
 /* The local map of a sequence, scan by scan, on every back end: model cpu|cuda [SEED] [STEPS [POINTS]].
  *
  * Scans that are made here are merged into a local map of one thread of the CPU and into another, of three threads or
- * on CUDA, while the box moves, jumps away from all that it had, begins anew, and cells fill up. After each scan the
- * cells of all grids must be the same, byte for byte and in the same order: keys, moments, means and weights. Every few
- * scans the scan is registered to both models, whose paths must be the same to the last bit; before that, to one scan.
- * In the end, maps are cut from what there is.
- * Exit code 0 passed, 1 failed, 77 no such device. */
+ * on CUDA, while the box moves, jumps away from all that it had, begins anew, and voxels fill up. After each scan the
+ * voxels of all grids must be the same, byte for byte and in the same order: keys, moments, means and weights. Every
+ * few scans the scan is registered to both models, whose paths must be the same to the last bit; before that, to one
+ * scan. In the end, maps are cut from what there is. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_cpu.h"
 #include "ndt_ops.h"
 #include "simd.h"
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_POINTS = 1 << 16, MOST_CELLS = 1 << 20, SHIFTED = PC_NDT_MAX_LEVELS };
+enum { MOST_POINTS = 1 << 16, MOST_VOXELS = 1 << 20, SHIFTED = PC_NDT_MAX_LEVELS };
 
 /* A local map that is compared. */
 typedef struct side {
@@ -27,20 +26,20 @@ typedef struct side {
 } side;
 
 /* Of one grid. */
-typedef struct cells {
+typedef struct voxels {
     int64_t count;
     uint64_t *keys;
     pc_ndt_moments *moments;
     pc_ndt_block *blocks;
-} cells;
+} voxels;
 
 static side reference, other;
 static float xyz[3 * MOST_POINTS];
-static cells got;
+static voxels got;
 
 /* ---- scans ----------------------------------------------------------------------------------------------------- */
 
-static const double per_unit = 2048.0; /* cells of 0.5 m; the box is one of 64 m about 0 */
+static const double per_unit = 2048.0; /* voxels of 0.5 m; the box is one of 64 m about 0 */
 
 static const char *const kinds[] = {"anywhere", "walls", "on faces", "one place", "outside", "empty"};
 enum { KINDS = 6 };
@@ -51,7 +50,7 @@ static float coordinate(int kind, int64_t i, int axis) {
     case 1:
         return axis == (int)(i % 3) ? 2.0f * (float)(i % 7) - 5.0f + 0.02f * random_unit()
                                     : 20.0f * random_unit() - 10.0f;
-    case 2: return 0.25f * (float)(random_bits() % 200) - 25.0f; /* faces of the cells of both grids */
+    case 2: return 0.25f * (float)(random_bits() % 200) - 25.0f; /* faces of the voxels of both grids */
     case 3: return 1.5f;
     default: return 200.0f * random_unit() - 100.0f; /* mostly outside */
     }
@@ -110,13 +109,14 @@ static bool add(side *s, int scan, const pc_ndt_merge *m) {
            s->backend->ndt->sequence_merge(s->context, s->sequence, scan, m, &s->measure) == PCGPU_OK;
 }
 
-static bool look(const side *s, int grid, int levels, cells *out) {
+static bool look(const side *s, int grid, int levels, voxels *out) {
     if (s->backend != &pc_backend_cpu) {
-        return pc_cuda_ndt_sequence_cells(s->context, s->sequence, grid, MOST_CELLS, &out->count, out->keys,
-                                          out->moments, out->blocks) == PCGPU_OK;
+        return pc_cuda_ndt_sequence_voxels(s->context, s->sequence, grid, MOST_VOXELS, &out->count, out->keys,
+                                           out->moments, out->blocks) == PCGPU_OK;
     }
-    const pc_ndt_grid *g = &((const pc_ndt_cpu_sequence *)s->sequence)->cells.local_map[grid < levels ? grid : SHIFTED];
-    *out = (cells){.count = g->count, .keys = g->keys, .moments = g->moments, .blocks = g->blocks};
+    const pc_ndt_grid *g =
+        &((const pc_ndt_cpu_sequence *)s->sequence)->voxels.local_map[grid < levels ? grid : SHIFTED];
+    *out = (voxels){.count = g->count, .keys = g->keys, .moments = g->moments, .blocks = g->blocks};
     return true;
 }
 
@@ -132,13 +132,13 @@ static bool same_lane(const pc_ndt_block *a, const pc_ndt_block *b, int l) {
 static void compare(int levels, const char *name, int64_t step) {
     const pc_ndt_measure *a = &reference.measure, *b = &other.measure;
     expect(memcmp(a->center, b->center, sizeof a->center) == 0 &&
-               memcmp(a->gyration, b->gyration, sizeof a->gyration) == 0 && a->cells == b->cells,
+               memcmp(a->gyration, b->gyration, sizeof a->gyration) == 0 && a->voxels == b->voxels,
            name, "measure", "the same", step);
     for (int grid = 0; grid <= levels; grid++) {
-        cells wanted, there = got;
+        voxels wanted, there = got;
         bool good = look(&reference, grid, levels, &wanted) && look(&other, grid, levels, &there);
-        expect(good && wanted.count == there.count, name, "cells of a grid", "as many", step);
-        if (!good || wanted.count != there.count || wanted.count > MOST_CELLS) {
+        expect(good && wanted.count == there.count, name, "voxels of a grid", "as many", step);
+        if (!good || wanted.count != there.count || wanted.count > MOST_VOXELS) {
             continue;
         }
         const size_t n = (size_t)wanted.count;
@@ -189,7 +189,7 @@ static void check_path(int scan, int64_t n, int levels, const char *name, int64_
 
 /* ---- a sequence -------------------------------------------------------------------------------------------------- */
 
-/* Moves of the box in its widest cells: mostly none, and sometimes so far that nothing is left. */
+/* Moves of the box in its widest voxels: mostly none, and sometimes so far that nothing is left. */
 static bool choose_move(int32_t move[3]) {
     const uint64_t what = random_bits() % 20;
     for (int k = 0; k < 3; k++) {
@@ -198,7 +198,7 @@ static bool choose_move(int32_t move[3]) {
     return move[0] || move[1] || move[2];
 }
 
-/* Maps that are cut from the last one, whose cells are kept; the last of the cuts has none. */
+/* Maps that are cut from the last one, whose voxels are kept; the last of the cuts has none. */
 static void check_cuts(int levels, int64_t points) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     const int scan = 1;
@@ -210,7 +210,7 @@ static void check_cuts(int levels, int64_t points) {
         const side *s = sides[i];
         expect(add(sides[i], scan, &m) && s->backend->ndt->sequence_keep(s->context, s->sequence) == PCGPU_OK, "cut",
                "keeping", pcgpu_last_error(s->context), levels);
-        all = sides[i]->measure.cells;
+        all = sides[i]->measure.voxels;
     }
     m.renew = false;
     m.scan.n = 0;
@@ -227,10 +227,10 @@ static void check_cuts(int levels, int64_t points) {
                    "cutting", pcgpu_last_error(s->context), cut);
         }
         compare(levels, "cut", cut);
-        expect(cut == 0   ? reference.measure.cells == all
-               : cut == 4 ? reference.measure.cells == 0
+        expect(cut == 0   ? reference.measure.voxels == all
+               : cut == 4 ? reference.measure.voxels == 0
                           : true,
-               "cut", "cells", "all or none", cut);
+               "cut", "voxels", "all or none", cut);
         check_path(scan, n, levels, "cut", cut);
     }
 }
@@ -246,7 +246,7 @@ static void check_sequence(int levels, int64_t most, int steps, int64_t points) 
             pose = (pc_pose){.q = {1, 0, 0, 0}}; /* so that they stay on the faces */
         }
         pc_quaternion_normalize(pose.q);
-        const int64_t n = make_scan(kind, points), before = reference.measure.cells;
+        const int64_t n = make_scan(kind, points), before = reference.measure.voxels;
         pc_ndt_merge m = {
             .scan = describe_scan(n, levels, &pose), .forget = step == 0 || random_bits() % 40 == 0, .most = most};
         m.renew = m.forget || random_bits() % 4 == 0;
@@ -254,19 +254,19 @@ static void check_sequence(int levels, int64_t most, int steps, int64_t points) 
         expect(add(&reference, scan, &m) && add(&other, scan, &m), kinds[kind], "a scan",
                pcgpu_last_error(other.context), step);
         compare(levels, kinds[kind], step);
-        dropped += reference.measure.cells < before;
-        largest = reference.measure.cells > largest ? reference.measure.cells : largest;
+        dropped += reference.measure.voxels < before;
+        largest = reference.measure.voxels > largest ? reference.measure.voxels : largest;
         if (step % 4 == 1 && n > 0) {
             check_path(scan, n, levels, kinds[kind], step);
         }
     }
     check_cuts(levels, points);
-    printf("%d levels, up to %lld points a cell: %d scans, up to %lld cells, fewer than before %d times\n", levels,
+    printf("%d levels, up to %lld points a voxel: %d scans, up to %lld voxels, fewer than before %d times\n", levels,
            (long long)most, steps, (long long)largest, dropped);
-    expect(dropped > 0 || steps < 30, "sequence", "the box", "drops cells", levels);
+    expect(dropped > 0 || steps < 30, "sequence", "the box", "drops voxels", levels);
 }
 
-/* One scan as the target: of more cells than a device makes room for at first, which it finds when it is followed. */
+/* One scan as the target: of more voxels than a device makes room for at first, which it finds when it is followed. */
 static void check_target(int64_t n) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     const int levels = 3, scan = 1;
@@ -320,9 +320,9 @@ int main(int argc, char **argv) {
         return 2;
     }
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    got = (cells){.keys = malloc(MOST_CELLS * sizeof *got.keys),
-                  .moments = malloc(MOST_CELLS * sizeof *got.moments),
-                  .blocks = malloc(MOST_CELLS / PC_NDT_LANES * sizeof *got.blocks)};
+    got = (voxels){.keys = malloc(MOST_VOXELS * sizeof *got.keys),
+                   .moments = malloc(MOST_VOXELS * sizeof *got.moments),
+                   .blocks = malloc(MOST_VOXELS / PC_NDT_LANES * sizeof *got.blocks)};
     for (size_t i = 0; i < sizeof forms / sizeof forms[0] && got.keys && got.moments && got.blocks; i++) {
         open_sides(cuda);
         check_target(i == 0 ? 12000 : 500);

@@ -1,7 +1,7 @@
-/* Registration by cells on every back end against a plain reference, byte for byte: cells cpu|cuda [SEED].
+/* Registration by voxels on every back end against a plain reference, byte for byte: voxels cpu|cuda [SEED].
  *
- * The reference knows no table, no runs, no merging of levels and no vectors: it looks for the cell of every point
- * among all cells and adds it up by itself. Only the formulas of ndt_math.h are shared. On the CPU every form of
+ * The reference knows no table, no runs, no merging of levels and no vectors: it looks for the voxel of every point
+ * among all voxels and adds it up by itself. Only the formulas of ndt_math.h are shared. On the CPU every form of
  * vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device or nothing to test in the
  * back end. */
 #include "ndt_ops.h"
@@ -23,7 +23,7 @@ static void fill_rings(int64_t i, float p[3]) {
     p[2] = 0.2f * random_unit();
 }
 
-/* On faces of cells and fixed-point units. */
+/* On faces of voxels and fixed-point units. */
 static void fill_lattice(int64_t i, float p[3]) {
     (void)i;
     for (int k = 0; k < 3; k++) {
@@ -50,18 +50,18 @@ static float *make(fill_fn *fill, int64_t n) {
 
 /* ---- the reference --------------------------------------------------------------------------------------------- */
 
-typedef struct cell {
+typedef struct voxel {
     int64_t c[3];
     pc_ndt_moments moments;
     int32_t source[4];
-} cell;
+} voxel;
 
-/* Cell 0 is none. */
+/* Voxel 0 is none. */
 typedef struct grid {
     int shift;
     int32_t half;
     int count;
-    cell *cells;
+    voxel *voxels;
     pc_ndt_block *blocks;
 } grid;
 
@@ -78,7 +78,7 @@ static bool place(const pc_ndt_map *map, const grid *g, const float *xyz, int64_
 
 static int find(const grid *g, const int64_t c[3]) {
     for (int i = 1; i < g->count; i++) {
-        if (memcmp(g->cells[i].c, c, sizeof g->cells[i].c) == 0) {
+        if (memcmp(g->voxels[i].c, c, sizeof g->voxels[i].c) == 0) {
             return i;
         }
     }
@@ -87,7 +87,7 @@ static int find(const grid *g, const int64_t c[3]) {
 
 static grid reference_grid(const pc_ndt_target *t, const float *xyz, int shift, int32_t half) {
     grid g = {.shift = shift, .half = half, .count = 1};
-    g.cells = calloc((size_t)t->n + 1, sizeof *g.cells);
+    g.voxels = calloc((size_t)t->n + 1, sizeof *g.voxels);
     for (int64_t i = 0; i < t->n; i++) {
         int64_t c[3], p[3];
         if (!place(&t->map, &g, xyz, t->n, i, c, p)) {
@@ -95,8 +95,8 @@ static grid reference_grid(const pc_ndt_target *t, const float *xyz, int shift, 
         }
         int at = find(&g, c);
         at = at ? at : g.count++;
-        memcpy(g.cells[at].c, c, sizeof c);
-        pc_ndt_moments *m = &g.cells[at].moments;
+        memcpy(g.voxels[at].c, c, sizeof c);
+        pc_ndt_moments *m = &g.voxels[at].moments;
         m->n++;
         m->x += p[0], m->y += p[1], m->z += p[2];
         m->xx += p[0] * p[0], m->xy += p[0] * p[1], m->xz += p[0] * p[2];
@@ -120,7 +120,7 @@ static void reference_center(const pc_ndt_target *t, const float *xyz, double ce
     }
 }
 
-/* The normal of the cell of `wider` that has the centre of a cell, or zeros. */
+/* The normal of the voxel of `wider` that has the centre of a voxel, or zeros. */
 static void reference_normal(const grid *g, const int64_t c[3], const grid *wider, double normal[6]) {
     int64_t parent[3], edge = (int64_t)1 << g->shift;
     for (int k = 0; k < 3; k++) {
@@ -136,13 +136,13 @@ static void reference_blocks(const pc_ndt_target *t, const double center[3], con
     double edge = t->unit * (double)(1 << g->shift), wide = g->shift > PC_NDT_BITS ? t->widening * edge : 0.0;
     g->blocks = calloc((size_t)g->count / PC_NDT_LANES + 1, sizeof *g->blocks);
     for (int i = 1; i < g->count; i++) {
-        const pc_ndt_moments *m = &g->cells[i].moments;
+        const pc_ndt_moments *m = &g->voxels[i].moments;
         double values[10] = {(double)m->n,  (double)m->x,  (double)m->y,  (double)m->z,  (double)m->xx,
                              (double)m->xy, (double)m->xz, (double)m->yy, (double)m->yz, (double)m->zz};
         double corner[3], normal[6];
-        reference_normal(g, g->cells[i].c, wider, normal);
+        reference_normal(g, g->voxels[i].c, wider, normal);
         for (int k = 0; k < 3; k++) {
-            int64_t low = g->cells[i].c[k] * ((int64_t)1 << g->shift) - g->half;
+            int64_t low = g->voxels[i].c[k] * ((int64_t)1 << g->shift) - g->half;
             corner[k] = ((double)low * t->unit + t->origin[k]) - center[k];
         }
         pc_ndt_finish(values, corner, normal, 1, t->unit, edge, t->sigma * t->sigma + wide * wide,
@@ -152,14 +152,14 @@ static void reference_blocks(const pc_ndt_target *t, const double center[3], con
 
 static void reference_pass(const pc_ndt_pass *p, const pc_ndt_source *source, const float *xyz, grid *g) {
     for (int i = 0; i < g->count; i++) {
-        memset(g->cells[i].source, 0, sizeof g->cells[i].source);
+        memset(g->voxels[i].source, 0, sizeof g->voxels[i].source);
     }
     for (int64_t i = 0; i < source->points[p->set]; i++) {
         int64_t c[3], inside[3], from = pc_pick(i, source->every[p->set]);
         int at = place(&p->map, g, xyz, source->n, from, c, inside) ? find(g, c) : 0;
-        g->cells[at].source[0] += at > 0;
+        g->voxels[at].source[0] += at > 0;
         for (int k = 0; k < 3 && at; k++) {
-            g->cells[at].source[1 + k] += (int32_t)inside[k];
+            g->voxels[at].source[1 + k] += (int32_t)inside[k];
         }
     }
 }
@@ -170,7 +170,7 @@ static void reference_sum(const pc_ndt_step *step, const grid *g, double *sums) 
     for (int chunk = 0; chunk < g->count; chunk += PC_NDT_CHUNK) {
         float part[PC_NDT_SUMS * L] = {0};
         for (int i = chunk; i < chunk + PC_NDT_CHUNK && i < g->count; i++) {
-            const int32_t *s = g->cells[i].source;
+            const int32_t *s = g->voxels[i].source;
             if (s[0]) {
                 pc_ndt_add(step, &g->blocks[i / L], i % L, s[0], s[1], s[2], s[3], part + i % L, L);
             }
@@ -197,7 +197,7 @@ static void reference_gyration(const grid *g, double gyration[3]) {
     for (int chunk = 0; chunk < g->count; chunk += PC_NDT_CHUNK) {
         double lanes[3][L] = {{0}};
         for (int i = chunk; i < chunk + PC_NDT_CHUNK && i < g->count; i++) {
-            double points = (double)g->cells[i].moments.n;
+            double points = (double)g->voxels[i].moments.n;
             n += points;
             for (int k = 0; k < 3; k++) {
                 double d = (double)g->blocks[i / L].mean[k][i % L];
@@ -241,7 +241,7 @@ static void reference_follow(pc_ndt_job *job, const float *source, grid grids[LE
     grid *seen[2] = {NULL, &grids[LEVELS]};
     int count = 0;
     pc_ndt_optimizer_begin(o);
-    while (o->end == PC_NDT_UNDER_WAY) {
+    while (o->end == PC_NDT_RUNNING) {
         double sums[PC_NDT_MOST_SUMS][PC_NDT_SUMS] = {{0}};
         const pc_ndt_command *c = &o->command;
         seen[0] = c->passes ? &grids[c->pass.level] : seen[0];
@@ -269,7 +269,7 @@ static void make_grids(const pc_ndt_target *t, const float *target, grid grids[L
     }
     reference_blocks(t, measure->center, &grids[1], &grids[LEVELS]);
     reference_gyration(&grids[0], measure->gyration);
-    measure->cells = grids[0].count - 1;
+    measure->voxels = grids[0].count - 1;
 }
 
 /* A box about the target, which leaves out points at the end of the first axis. */
@@ -334,7 +334,7 @@ static void check_scene(const bed *b, const scene *s) {
         }
     }
     for (int l = 0; l <= LEVELS; l++) {
-        free(grids[l].cells);
+        free(grids[l].voxels);
         free(grids[l].blocks);
     }
     free(target);
@@ -353,19 +353,19 @@ static void add_context(bed *b, pcgpu_device device, int threads, int simd) {
 int main(int argc, char **argv) {
     static const int teams[] = {1, 2, 5, 16};
     static const scene scenes[] = {
-        {"room", fill_room, 3000, 4000, 0.5},         {"room, small cells", fill_room, 9000, 3000, 0.03},
-        {"room, one cell", fill_room, 700, 1100, 90}, {"rings", fill_rings, 9000, 7000, 0.5},
-        {"lattice", fill_lattice, 2000, 2000, 0.25},  {"duplicates", fill_duplicates, 5000, 300, 0.5},
-        {"line", fill_line, 500, 1100, 0.3},          {"one point", fill_room, 1, 40, 0.5},
-        {"a block", fill_room, 128, 128, 0.5},        {"one more", fill_room, 129, 127, 0.5},
-        {"no source", fill_room, 300, 0, 0.5},        {"many threads", fill_rings, 40000, 40000, 0.7},
+        {"room", fill_room, 3000, 4000, 0.5},          {"room, small voxels", fill_room, 9000, 3000, 0.03},
+        {"room, one voxel", fill_room, 700, 1100, 90}, {"rings", fill_rings, 9000, 7000, 0.5},
+        {"lattice", fill_lattice, 2000, 2000, 0.25},   {"duplicates", fill_duplicates, 5000, 300, 0.5},
+        {"line", fill_line, 500, 1100, 0.3},           {"one point", fill_room, 1, 40, 0.5},
+        {"a block", fill_room, 128, 128, 0.5},         {"one more", fill_room, 129, 127, 0.5},
+        {"no source", fill_room, 300, 0, 0.5},         {"many threads", fill_rings, 40000, 40000, 0.7},
     };
     bed b = {.contexts = 0};
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     b.backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
     if (!b.backend->ndt) {
-        printf("skipped: this back end does not register by cells\n");
+        printf("skipped: this back end does not register by voxels\n");
         return SKIPPED;
     }
     if (cuda) {
@@ -382,6 +382,6 @@ int main(int argc, char **argv) {
     for (int c = 0; c < b.contexts; c++) {
         pcgpu_close(b.context[c]);
     }
-    printf("cells: %d checks, %d failed\n", checks, failures);
+    printf("ndt: %d checks, %d failed\n", checks, failures);
     return failures ? 1 : 0;
 }

@@ -184,7 +184,7 @@ static void check_gaps(int reference, bool deskew, bool far) {
     pcgpu_odometry_params p = params_of(reference);
     p.deskew = deskew ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
     p.time_column = 3;
-    p.model_range = 12.0; /* so that cells are dropped */
+    p.model_range = 12.0; /* so that voxels are dropped */
     p.keyframe_distance = 1.2;
     p.keyframe_fitness = deskew ? 0.775 : 0.79;
     for (int i = 0; i < SCANS; i++) {
@@ -304,11 +304,12 @@ static void check_deskewing(void) {
     expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
 }
 
-/* ---- the cells of a local map ------------------------------------------------------------------------------------ */
+/* ---- the voxels of a local map
+ * ------------------------------------------------------------------------------------ */
 
 enum { LEVELS = 3 };
 
-/* Points in metres; the box begins at -32 m and fixed-point units are 1/1024 of cells of 0.5 m. */
+/* Points in metres; the box begins at -32 m and fixed-point units are 1/1024 of voxels of 0.5 m. */
 static pc_ndt_target target_of(const float *xyz, int64_t n, double x) {
     const double per_unit = 2048.0;
     pc_ndt_target t = {.n = n, .x = xyz, .y = xyz + POINTS, .z = xyz + 2 * POINTS, .levels = LEVELS};
@@ -333,13 +334,13 @@ static void sums_of(pcgpu_context *context, const float *xyz, double x, double s
                                   .points = {POINTS, POINTS, POINTS},
                                   .every = {1, 1, 1}};
     const pc_ndt_target t = target_of(xyz, POINTS, x);
-    pc_ndt_state *cells = pc_ndt_state_of(context);
-    pc_ndt_take_source(context, cells, &source);
+    pc_ndt_state *voxels = pc_ndt_state_of(context);
+    pc_ndt_take_source(context, voxels, &source);
     for (int l = 0; l < LEVELS; l++) {
         const pc_ndt_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
         const pc_ndt_step step = {.unit = (float)t.unit, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
-        pc_ndt_add_pass(context, cells, &pass);
-        pc_ndt_sum(context, cells, &step, sums[l]);
+        pc_ndt_add_pass(context, voxels, &pass);
+        pc_ndt_sum(context, voxels, &step, sums[l]);
     }
 }
 
@@ -353,7 +354,7 @@ static bool same_sums(double a[LEVELS][PC_NDT_SUMS], double b[LEVELS][PC_NDT_SUM
 }
 
 /* A local map of one scan is a target; so is one of a scan that came in two parts, after a box that held another has
- * moved away from that. A cell that has enough points stays as it is. */
+ * moved away from that. A voxel that has enough points stays as it is. */
 static void check_model(void) {
     static float xyz[3 * POINTS], other[3 * POINTS];
     double wanted[LEVELS][PC_NDT_SUMS], got[LEVELS][PC_NDT_SUMS];
@@ -382,7 +383,7 @@ static void check_model(void) {
         expect(memcmp(&measures[0], &measures[1], sizeof measures[0]) == 0, "model", "one scan", "its measure",
                threads);
 
-        /* another one, of which all is left behind when the box moves on by 18 of its widest cells, 36 m */
+        /* another one, of which all is left behind when the box moves on by 18 of its widest voxels, 36 m */
         m.scan = target_of(other, POINTS, 0.0);
         pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         m = (pc_ndt_merge){
@@ -393,9 +394,9 @@ static void check_model(void) {
         pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
         expect(same_sums(got, wanted), "model", "two parts", "the sums of a target", threads);
-        expect(measures[0].cells == measures[2].cells, "model", "two parts", "as many cells", threads);
+        expect(measures[0].voxels == measures[2].voxels, "model", "two parts", "as many voxels", threads);
 
-        /* only the blocks that changed are made anew, and none where all cells are full */
+        /* only the blocks that changed are made anew, and none where all voxels are full */
         m.scan = target_of(other, POINTS, 30.0);
         m.most = 1;
         m.renew = false;
@@ -404,7 +405,7 @@ static void check_model(void) {
         sums_of(context, xyz, 0.0, wanted);
         pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
         sums_of(context, xyz, 0.0, got);
-        expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full cells", "stay as they are", threads);
+        expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full voxels", "stay as they are", threads);
         pcgpu_close(context);
     }
 }

@@ -1,10 +1,10 @@
 /* Method ndt on CUDA: the kernel. lib/register/ndt/ndt.c describes the method.
  *
- * Idea: one launch from points to the transform. The blocks of a group build the cells of the target and then run the
+ * Idea: one launch from points to the transform. The blocks of a group build the voxels of the target and then run the
  * optimizer to its end, with a barrier of the group between dependent steps. The host sends the points and waits.
- * Integer atomics add up points, so their order does not matter; cells are numbered by their first points and summed in
- * the order of ndt_math.h, so the bits are the CPU's. Several pairs run side by side, each on its own group of blocks
- * of a cooperative launch. ndt_jobs.cu has the memory and the copies. */
+ * Integer atomics add up points, so their order does not matter; voxels are numbered by their first points and summed
+ * in the order of ndt_math.h, so the bits are the CPU's. Several pairs run side by side, each on its own group of
+ * blocks of a cooperative launch. ndt_jobs.cu has the memory and the copies. */
 #include "ndt_sums.cuh"
 
 /* Words of a struct, by all threads of a block. */

@@ -1,5 +1,5 @@
-/* Shared by the files of method ndt on CUDA: ndt.cu (kernel and launch), ndt_target.cuh (cells of the target),
- * ndt_sums.cuh (source points in cells, sums, optimizer). The arithmetic is in ndt_math.h and ndt_optimizer.h. */
+/* Shared by the files of method ndt on CUDA: ndt.cu (kernel and launch), ndt_target.cuh (voxels of the target),
+ * ndt_sums.cuh (source points in voxels, sums, optimizer). The arithmetic is in ndt_math.h and ndt_optimizer.h. */
 #ifndef PC_NDT_CUH
 #define PC_NDT_CUH
 
@@ -17,7 +17,7 @@ enum {
     PC_NDT_SOURCES = 3,
     PC_NDT_PROBES = 256, /* of a search for a free slot before the table counts as too small */
 };
-static_assert((int)PC_NDT_THREADS == (int)PC_NDT_CHUNK, "a block is a chunk of cells");
+static_assert((int)PC_NDT_THREADS == (int)PC_NDT_CHUNK, "a block is a chunk of voxels");
 static_assert((int)PC_NDT_SUMS == 32, "a lane is a sum");
 
 #define PC_NDT_NO_KEY  (~0ull)
@@ -27,17 +27,17 @@ static_assert((int)PC_NDT_SUMS == 32, "a lane is a sum");
 /* An entry of an open-addressing table, 16 bytes that are read at once. */
 typedef struct pc_ndt_slot {
     unsigned long long key; /* PC_NDT_NO_KEY: free */
-    uint32_t first;         /* the cell's lowest point, at a wider level its lowest cell of level 0 */
-    uint32_t number;        /* of the cell, from 1 in the order of `first` */
+    uint32_t first;         /* the voxel's lowest point, at a wider level its lowest voxel of level 0 */
+    uint32_t number;        /* of the voxel, from 1 in the order of `first` */
 } pc_ndt_slot;
 
-/* A grid of cells in device memory. */
+/* A grid of voxels in device memory. */
 typedef struct pc_ndt_layer {
-    int shift;          /* bits of a coordinate within a cell */
-    int32_t half;       /* added to coordinates: half a cell in the second grid, else 0 */
+    int shift;          /* bits of a coordinate within a voxel */
+    int32_t half;       /* added to coordinates: half a voxel in the second grid, else 0 */
     pc_ndt_slot *slots; /* 2^most_bits, of which 2^bits are in use */
-    uint32_t *slot_of;  /* of each point, at a wider level of each cell of level 0 */
-    uint64_t *keys;     /* the following by cells, for `capacity` of them */
+    uint32_t *slot_of;  /* of each point, at a wider level of each voxel of level 0 */
+    uint64_t *keys;     /* the following by voxels, for `capacity` of them */
     pc_ndt_moments *moments;
     pc_ndt_block *blocks;
     uint4 *source[PC_NDT_SOURCES]; /* points, sums of x, y and z: see pc_ndt_clear_next */
@@ -45,7 +45,7 @@ typedef struct pc_ndt_layer {
 
 /* Counts of a grid that the blocks of a group share. */
 typedef struct pc_ndt_count {
-    uint32_t cells; /* with cell 0, which is none */
+    uint32_t voxels; /* with voxel 0, which is none */
     int bits;
     int now; /* source[now] is that of the last pass */
 } pc_ndt_count;
@@ -62,7 +62,7 @@ enum {
 typedef struct pc_ndt_persistent {
     unsigned long long total[4]; /* of the target's points: how many, sums of x, y and z */
     pc_ndt_count count[PC_NDT_GRIDS];
-    uint32_t overflow; /* the cells exceed the capacity */
+    uint32_t overflow; /* the voxels exceed the capacity */
     uint32_t tag;      /* of the last messages */
 } pc_ndt_persistent;
 
@@ -75,13 +75,13 @@ typedef struct pc_ndt_result {
 /* One registration; its pointers but `result` are to device memory. */
 typedef struct pc_ndt_task {
     uint32_t work;
-    uint32_t capacity; /* cells of a grid */
+    uint32_t capacity; /* voxels of a grid */
     int most_bits;     /* of a table */
     pc_ndt_target target;
     pc_ndt_source source;
     float *part[PC_SETS]; /* x, y and z of a part, NULL where it is all of the source */
     pc_ndt_layer grid[PC_NDT_GRIDS];
-    uint32_t *counts;      /* of the blocks: new cells of each grid */
+    uint32_t *counts;      /* of the blocks: new voxels of each grid */
     double *gyration_sums; /* by chunks of level 0, 3 each */
     uint4 *mailbox;        /* by chunks, PC_NDT_SUMS each: a sum and its tag; two halves, in turns */
     size_t mailbox_half;   /* messages in a half */
@@ -149,7 +149,7 @@ __device__ static inline pc_ndt_range pc_ndt_own(const pc_ndt_group *g, int64_t 
 
 /* ---- runs of a warp ---------------------------------------------------------------------------------------------- */
 
-/* Consecutive lanes in one cell. */
+/* Consecutive lanes in one voxel. */
 typedef struct pc_ndt_run {
     bool head;
     int begin, end; /* of the lane's run */
@@ -212,7 +212,7 @@ __device__ static inline uint32_t pc_ndt_insert(pc_ndt_slot *slots, int bits, un
     return PC_NDT_NO_SLOT;
 }
 
-/* Number of the cell with this key, or 0; `slot` is what is at the key's first place, `at`. */
+/* Number of the voxel with this key, or 0; `slot` is what is at the key's first place, `at`. */
 __device__ static inline uint32_t pc_ndt_find_from(const pc_ndt_slot *slots, int bits, unsigned long long key,
                                                    uint32_t at, uint4 slot) {
     const uint32_t mask = (1u << bits) - 1;
@@ -229,12 +229,12 @@ __device__ static inline uint32_t pc_ndt_find_from(const pc_ndt_slot *slots, int
     }
 }
 
-/* Of the sums of the source in cells: those that the pass after this one adds to. */
+/* Of the sums of the source in voxels: those that the pass after this one adds to. */
 __device__ static inline int pc_ndt_next_source(int now) {
     return now + 1 < PC_NDT_SOURCES ? now + 1 : 0;
 }
 
-/* The key of a point's cell; PC_NDT_NO_KEY outside the target's box. */
+/* The key of a point's voxel; PC_NDT_NO_KEY outside the target's box. */
 __device__ static inline unsigned long long pc_ndt_key_at(const int32_t u[3], int32_t half, int shift) {
     return u[0] < 0 ? PC_NDT_NO_KEY
                     : pc_ndt_key((uint32_t)(u[0] + half) >> shift, (uint32_t)(u[1] + half) >> shift,

@@ -1,7 +1,7 @@
-/* Registration by cells on CUDA: memory, copies, and the operations of the back end; the kernel is in
+/* Registration by voxels on CUDA: memory, copies, and the operations of the back end; the kernel is in
  * ndt.cu.
  *
- * Points are copied from pinned memory, which the caller fills for that. One pair begins with its target, whose cells
+ * Points are copied from pinned memory, which the caller fills for that. One pair begins with its target, whose voxels
  * are made while the source is selected and copied; several begin when all are there. */
 #include "ndt_cuda.h"
 #include "ndt_memory.cuh"
@@ -15,9 +15,9 @@
 typedef struct ndt_state {
     pc_arena arena;
     pinned points[PC_NDT_CLOUDS];
-    pinned header, results; /* parameters and results of tasks */
-    double points_per_cell; /* points to a cell that were enough so far */
-    cudaStream_t copies;    /* of the source, while the target is made */
+    pinned header, results;  /* parameters and results of tasks */
+    double points_per_voxel; /* points to a voxel that were enough so far */
+    cudaStream_t copies;     /* of the source, while the target is made */
     cudaEvent_t copied;
     int resident;       /* blocks that run at the same time, 0 = not known yet */
     const float *begun; /* the target that is being made, or NULL */
@@ -26,7 +26,7 @@ typedef struct ndt_state {
 } ndt_state;
 
 static pcgpu_status start_state(pcgpu_context *context, ndt_state *s) {
-    s->points_per_cell = PC_NDT_POINTS_PER_CELL;
+    s->points_per_voxel = PC_NDT_POINTS_PER_VOXEL;
     CUDA_TRY(context, cudaStreamCreateWithFlags(&s->copies, cudaStreamNonBlocking));
     CUDA_TRY(context, cudaEventCreateWithFlags(&s->copied, cudaEventDisableTiming));
     return PCGPU_OK;
@@ -84,7 +84,7 @@ static pcgpu_status finish(pcgpu_context *context, ndt_state *s) {
 extern "C" pcgpu_status pc_cuda_ndt_memory(pcgpu_context *context, int which, size_t bytes, void **memory) {
     ndt_state *s = NULL;
     PC_TRY(take_state(context, &s));
-    if (which == PC_NDT_TARGET) { /* a source is taken while the cells of its target are made */
+    if (which == PC_NDT_TARGET) { /* a source is taken while the voxels of its target are made */
         PC_TRY(finish(context, s));
     }
     PC_TRY(take_pinned(context, &s->points[which], bytes));
@@ -168,18 +168,18 @@ static pcgpu_status start_task(pcgpu_context *context, ndt_state *s, cudaStream_
 
 /* ---- several pairs ----------------------------------------------------------------------------------------------- */
 
-/* Memory for tasks, with a capacity for one cell per s->points_per_cell target points. */
+/* Memory for tasks, with a capacity for one voxel per s->points_per_voxel target points. */
 static pcgpu_status take_tasks(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
                                int count, uint32_t work) {
     carving size = {NULL, header_bytes(count)}, c = {NULL, header_bytes(count)};
     for (int i = 0; i < count; i++) {
-        PC_TRY(lay_out(context, &size, &jobs[i], work, s->points_per_cell, &tasks[i]));
+        PC_TRY(lay_out(context, &size, &jobs[i], work, s->points_per_voxel, &tasks[i]));
     }
     PC_TRY(pc_arena_reset(context, &s->arena));
     PC_TRY(pc_arena_take(context, &s->arena, size.used, (void **)&c.base));
     s->device = c.base;
     for (int i = 0; i < count; i++) {
-        PC_TRY(lay_out(context, &c, &jobs[i], work, s->points_per_cell, &tasks[i]));
+        PC_TRY(lay_out(context, &c, &jobs[i], work, s->points_per_voxel, &tasks[i]));
     }
     return PCGPU_OK;
 }
@@ -212,9 +212,9 @@ static const pc_ndt_result *result_of(const ndt_state *s, int i) {
     return (const pc_ndt_result *)s->results.memory + i;
 }
 
-/* Repeats the work with a larger capacity until all cells fit. */
-static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs,
-                                        pc_ndt_task *tasks, int count, pc_host_work beside) {
+/* Repeats the work with a larger capacity until all voxels fit. */
+static pcgpu_status run_until_voxels_fit(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs,
+                                         pc_ndt_task *tasks, int count, pc_host_work beside) {
     shape shape;
     int64_t points = 0;
     for (int i = 0; i < count; i++) {
@@ -231,11 +231,11 @@ static pcgpu_status run_until_cells_fit(pcgpu_context *context, ndt_state *s, co
         if (!overflow) {
             return PCGPU_OK;
         }
-        if (s->points_per_cell <= 1.0) {
+        if (s->points_per_voxel <= 1.0) {
             return pc_fail(context, PCGPU_ERROR_DEVICE,
-                           "the cells of a target do not fit, though the capacity is one cell per point");
+                           "the voxels of a target do not fit, though the capacity is one voxel per point");
         }
-        s->points_per_cell = 1.0;
+        s->points_per_voxel = 1.0;
     }
 }
 
@@ -245,7 +245,7 @@ static pcgpu_status register_all(pcgpu_context *context, ndt_state *s, struct pc
     if (!tasks) {
         return pc_fail_memory(context, (uint64_t)count * sizeof *tasks, "the registrations");
     }
-    pcgpu_status status = run_until_cells_fit(context, s, jobs, tasks, count, beside);
+    pcgpu_status status = run_until_voxels_fit(context, s, jobs, tasks, count, beside);
     for (int i = 0; i < count && status == PCGPU_OK; i++) {
         jobs[i].optimizer = result_of(s, i)->optimizer;
     }
@@ -297,7 +297,7 @@ extern "C" pcgpu_status pc_cuda_ndt_register(pcgpu_context *context, struct pc_n
             jobs->optimizer = result_of(s, 0)->optimizer;
             return PCGPU_OK;
         }
-        s->points_per_cell = 1.0;
+        s->points_per_voxel = 1.0;
     }
     return register_all(context, s, jobs, count, beside);
 }

@@ -1,15 +1,15 @@
 /* The local map of a sequence on CUDA: its memory and the host's part. The kernel is in ndt_merge.cu.
  *
- * The local map never leaves the device. One launch builds the cells of a scan, merges them and reports the number of
- * cells. If they exceed the capacity, the kernel reports that before it merges anything; the host allocates more
- * memory, and the next launch begins by moving the cells there. */
+ * The local map never leaves the device. One launch builds the voxels of a scan, merges them and reports the number of
+ * voxels. If they exceed the capacity, the kernel reports that before it merges anything; the host allocates more
+ * memory, and the next launch begins by moving the voxels there. */
 #include "ndt_cuda.h"
 #include "ndt_sequence.cuh"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CELLS = 1 << 14 };
+enum { FIRST_VOXELS = 1 << 14 };
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
@@ -41,7 +41,7 @@ static void carve_memory(carving *c, pc_ndt_local_map_memory *r, int levels) {
     r->mailbox = (uint4 *)carve(c, 2 * r->mailbox_half * sizeof *r->mailbox);
 }
 
-/* Allocates memory for `capacity` cells of each grid. */
+/* Allocates memory for `capacity` voxels of each grid. */
 static pcgpu_status open_memory(pcgpu_context *context, const uint32_t capacity[PC_NDT_GRIDS], int levels,
                                 pc_ndt_local_map_memory *r) {
     carving size = {NULL, 0}, c = {NULL, 0};
@@ -88,7 +88,7 @@ static pcgpu_status start_local_map(pcgpu_context *context, pc_ndt_sequence *s, 
         PC_TRY(take_merge(context, s));
     }
     for (int i = 0; i <= levels; i++) {
-        capacity[i] = FIRST_CELLS >> (i < levels ? i : 0);
+        capacity[i] = FIRST_VOXELS >> (i < levels ? i : 0);
     }
     return s->local_map.memory ? PCGPU_OK : open_memory(context, capacity, levels, &s->local_map);
 }
@@ -124,7 +124,7 @@ static void describe_merge(const pc_ndt_sequence *s, const pc_ndt_merge *m, cons
     f->result = (pc_ndt_merge_result *)s->merged.memory;
 }
 
-/* Where cells are and where they go. */
+/* Where voxels are and where they go. */
 static void lay_grids(const pc_ndt_local_map_memory *from, const pc_ndt_local_map_memory *to, int to_now, int levels,
                       pc_ndt_merge_task *f) {
     for (int i = 0; i <= levels; i++) {
@@ -141,14 +141,14 @@ static void lay_grids(const pc_ndt_local_map_memory *from, const pc_ndt_local_ma
 
 /* Sends the parameters, launches, and waits. */
 static pcgpu_status run_merge(pcgpu_context *context, pc_ndt_sequence *s, int place, const pc_ndt_merge *m,
-                              const pc_ndt_merge_task *f, int64_t cells) {
+                              const pc_ndt_merge_task *f, int64_t voxels) {
     header h;
     memcpy(s->merge.memory, f, sizeof *f);
     pc_ndt_merge_task *there = (pc_ndt_merge_task *)(s->merge_device + persistent_bytes());
     PC_TRY(pc_cuda_up(context, there, s->merge.memory, sizeof *f));
     PC_TRY(pc_ndt_sequence_lay(context, s, place, &m->scan));
     PC_TRY(pc_ndt_sequence_upload(context, s, 0, &h));
-    const int64_t work = f->rebuild || f->renew ? 2 * m->scan.n + cells : 2 * m->scan.n;
+    const int64_t work = f->rebuild || f->renew ? 2 * m->scan.n + voxels : 2 * m->scan.n;
     PC_TRY(pc_ndt_merge_launch(context, h.step[0].tasks, there, blocks_for(work, s->merge_resident, 1),
                                h.step[0].counters));
     return pc_ndt_sequence_wait(context, s);
@@ -159,7 +159,7 @@ static pcgpu_status copy_on_device(pcgpu_context *context, void *to, const void 
     return PCGPU_OK;
 }
 
-/* Cells keep their ids in larger memory, and those that do not change keep their means and weights. */
+/* Voxels keep their ids in larger memory, and those that do not change keep their means and weights. */
 static pcgpu_status copy_blocks(pcgpu_context *context, const pc_ndt_local_map_memory *from, int levels,
                                 pc_ndt_local_map_memory *to) {
     for (int i = 0; i <= levels; i++) {
@@ -169,16 +169,16 @@ static pcgpu_status copy_blocks(pcgpu_context *context, const pc_ndt_local_map_m
     return PCGPU_OK;
 }
 
-/* Allocates larger memory for the cells of `f`. */
+/* Allocates larger memory for the voxels of `f`. */
 static pcgpu_status grow(pcgpu_context *context, const pc_ndt_sequence *s, int levels, const pc_ndt_merge_result *r,
                          pc_ndt_local_map_memory *larger) {
     uint32_t capacity[PC_NDT_GRIDS];
     for (int i = 0; i <= levels; i++) {
-        const uint64_t twice = 2 * (uint64_t)r->cells[i];
+        const uint64_t twice = 2 * (uint64_t)r->voxels[i];
         if (twice > (1u << 30)) {
-            return pc_fail_memory(context, twice * 400, "the cells of the model on the GPU");
+            return pc_fail_memory(context, twice * 400, "the voxels of the model on the GPU");
         }
-        capacity[i] = r->cells[i] > s->local_map.capacity[i] ? (uint32_t)twice : s->local_map.capacity[i];
+        capacity[i] = r->voxels[i] > s->local_map.capacity[i] ? (uint32_t)twice : s->local_map.capacity[i];
     }
     pcgpu_status status = open_memory(context, capacity, levels, larger);
     if (status == PCGPU_OK) {
@@ -193,14 +193,14 @@ static pcgpu_status grow(pcgpu_context *context, const pc_ndt_sequence *s, int l
 
 /* Adds the scan, with `larger` memory where the local map's is too small, which becomes the local map's then. */
 static pcgpu_status merge(pcgpu_context *context, pc_ndt_sequence *s, int place, const pc_ndt_merge *m,
-                          pc_ndt_merge_task *f, int64_t cells, pc_ndt_local_map_memory *larger) {
+                          pc_ndt_merge_task *f, int64_t voxels, pc_ndt_local_map_memory *larger) {
     const int levels = m->scan.levels;
     const pc_ndt_merge_result *r = (const pc_ndt_merge_result *)s->merged.memory;
     for (;;) {
         pc_ndt_local_map_memory *to = larger->memory ? larger : &s->local_map;
         const int to_now = larger->memory ? 0 : f->rebuild ? !to->now : to->now;
         lay_grids(&s->local_map, to, to_now, levels, f);
-        PC_TRY(run_merge(context, s, place, m, f, cells));
+        PC_TRY(run_merge(context, s, place, m, f, voxels));
         if (r->lacking == PC_NDT_SCAN_LACKS) {
             PC_TRY(pc_ndt_sequence_widen(context, s));
             continue;
@@ -252,14 +252,14 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_merge(pcgpu_context *context, void 
     }
     PC_TRY(start_local_map(context, s, m->scan.levels));
     describe_merge(s, m, measure, &f);
-    pcgpu_status status = merge(context, s, place, m, &f, measure->cells, &larger);
+    pcgpu_status status = merge(context, s, place, m, &f, measure->voxels, &larger);
     cudaFree(larger.memory);
     PC_TRY(status);
     r = (const pc_ndt_merge_result *)s->merged.memory;
     if (m->renew) {
         *measure = r->measure;
     }
-    measure->cells = (int64_t)r->cells[0] - 1;
+    measure->voxels = (int64_t)r->voxels[0] - 1;
     be_target(s, m);
     return PCGPU_OK;
 }
@@ -270,45 +270,45 @@ static size_t counts_bytes(void) {
     return sizeof((pc_ndt_persistent *)NULL)->count;
 }
 
-static void carve_kept(carving *c, pc_ndt_kept_cells *k, int levels) {
+static void carve_kept(carving *c, pc_ndt_kept_voxels *k, int levels) {
     k->count = (pc_ndt_count *)carve(c, counts_bytes());
     for (int i = 0; i <= levels; i++) {
-        k->keys[i] = (uint64_t *)carve(c, k->cells[i] * sizeof *k->keys[i]);
-        k->moments[i] = (pc_ndt_moments *)carve(c, k->cells[i] * sizeof *k->moments[i]);
+        k->keys[i] = (uint64_t *)carve(c, k->voxels[i] * sizeof *k->keys[i]);
+        k->moments[i] = (pc_ndt_moments *)carve(c, k->voxels[i] * sizeof *k->moments[i]);
     }
 }
 
-/* The local map's memory stays, and has the capacity for any part of the cells. */
+/* The local map's memory stays, and has the capacity for any part of the voxels. */
 extern "C" pcgpu_status pc_cuda_ndt_sequence_keep(pcgpu_context *context, void *state) {
     pc_ndt_sequence *s = (pc_ndt_sequence *)state;
     const pc_ndt_local_map_memory *r = &s->local_map;
     const pc_ndt_merge_result *merged = (const pc_ndt_merge_result *)s->merged.memory;
     const int levels = s->task.target.levels;
-    pc_ndt_kept_cells *k = &s->kept;
+    pc_ndt_kept_voxels *k = &s->kept;
     carving size = {NULL, 0}, c = {NULL, 0};
     cudaFree(k->memory);
     memset(k, 0, sizeof *k);
-    memcpy(k->cells, merged->cells, (size_t)(levels + 1) * sizeof *k->cells);
+    memcpy(k->voxels, merged->voxels, (size_t)(levels + 1) * sizeof *k->voxels);
     carve_kept(&size, k, levels);
     CUDA_TRY(context, cudaMalloc((void **)&k->memory, size.used));
     c.base = k->memory;
     carve_kept(&c, k, levels);
     PC_TRY(copy_on_device(context, k->count, ((const pc_ndt_persistent *)s->merge_device)->count, counts_bytes()));
     for (int i = 0; i <= levels; i++) {
-        PC_TRY(copy_on_device(context, k->keys[i], r->keys[i][r->now], k->cells[i] * sizeof *k->keys[i]));
-        PC_TRY(copy_on_device(context, k->moments[i], r->moments[i][r->now], k->cells[i] * sizeof *k->moments[i]));
+        PC_TRY(copy_on_device(context, k->keys[i], r->keys[i][r->now], k->voxels[i] * sizeof *k->keys[i]));
+        PC_TRY(copy_on_device(context, k->moments[i], r->moments[i][r->now], k->voxels[i] * sizeof *k->moments[i]));
     }
     return PCGPU_OK;
 }
 
-/* The merge of a scan without points, whose rebuild takes the kept cells in place of those that the map has. */
+/* The merge of a scan without points, whose rebuild takes the kept voxels in place of those that the map has. */
 extern "C" pcgpu_status pc_cuda_ndt_sequence_cut(pcgpu_context *context, void *state, const struct pc_ndt_merge *m,
                                                  struct pc_ndt_measure *measure) {
     pc_ndt_sequence *s = (pc_ndt_sequence *)state;
     const int levels = m->scan.levels;
-    pc_ndt_kept_cells *k = &s->kept;
+    pc_ndt_kept_voxels *k = &s->kept;
     pc_ndt_merge_task f;
-    int64_t cells = 0;
+    int64_t voxels = 0;
     if (s->pending) {
         PC_TRY(pc_ndt_sequence_wait(context, s));
     }
@@ -318,24 +318,24 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_cut(pcgpu_context *context, void *s
     for (int i = 0; i <= levels; i++) {
         f.grid[i].keys = k->keys[i];
         f.grid[i].moments = k->moments[i];
-        cells += k->cells[i];
+        voxels += k->voxels[i];
     }
     PC_TRY(copy_on_device(context, ((pc_ndt_persistent *)s->merge_device)->count, k->count, counts_bytes()));
-    PC_TRY(run_merge(context, s, 0, m, &f, cells));
-    measure->cells = (int64_t)((const pc_ndt_merge_result *)s->merged.memory)->cells[0] - 1;
+    PC_TRY(run_merge(context, s, 0, m, &f, voxels));
+    measure->voxels = (int64_t)((const pc_ndt_merge_result *)s->merged.memory)->voxels[0] - 1;
     be_target(s, m);
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_ndt_sequence_cells(pcgpu_context *context, void *state, int grid, int64_t capacity,
-                                                   int64_t *count, uint64_t *keys, struct pc_ndt_moments *moments,
-                                                   struct pc_ndt_block *blocks) {
+extern "C" pcgpu_status pc_cuda_ndt_sequence_voxels(pcgpu_context *context, void *state, int grid, int64_t capacity,
+                                                    int64_t *count, uint64_t *keys, struct pc_ndt_moments *moments,
+                                                    struct pc_ndt_block *blocks) {
     const pc_ndt_sequence *s = (const pc_ndt_sequence *)state;
     const pc_ndt_local_map_memory *r = &s->local_map;
     const int levels = s->task.target.levels, now = r->now;
     pc_ndt_persistent persistent;
     PC_TRY(pc_cuda_down(context, &persistent, s->merge_device, sizeof persistent));
-    *count = persistent.count[grid < levels ? grid : (int)PC_NDT_SHIFTED].cells;
+    *count = persistent.count[grid < levels ? grid : (int)PC_NDT_SHIFTED].voxels;
     const size_t n = (size_t)(*count < capacity ? *count : capacity), whole = (n + PC_NDT_LANES - 1) / PC_NDT_LANES;
     PC_TRY(pc_cuda_down(context, keys, r->keys[grid][now], n * sizeof *keys));
     PC_TRY(pc_cuda_down(context, moments, r->moments[grid][now], n * sizeof *moments));

@@ -1,6 +1,6 @@
-/* Memory of method ndt on CUDA: 12 bytes per point and 8 for its two slots; per grid 220 bytes per cell and 32 to 64
- * for the table. The first capacity assumes a few target points per cell. If it is too small, the blocks report that
- * before they assign ids, and the next capacity is one cell per point. */
+/* Memory of method ndt on CUDA: 12 bytes per point and 8 for its two slots; per grid 220 bytes per voxel and 32 to 64
+ * for the table. The first capacity assumes a few target points per voxel. If it is too small, the blocks report that
+ * before they assign ids, and the next capacity is one voxel per point. */
 #ifndef PC_NDT_MEMORY_CUH
 #define PC_NDT_MEMORY_CUH
 
@@ -8,10 +8,10 @@
 
 #include <string.h>
 
-enum { PC_NDT_LEAST_CAPACITY = 4096 }; /* the least capacity for cells */
+enum { PC_NDT_LEAST_CAPACITY = 4096 }; /* the least capacity for voxels */
 
-/* Points to a cell, where nothing is known of the target. */
-#define PC_NDT_POINTS_PER_CELL 4.0
+/* Points to a voxel, where nothing is known of the target. */
+#define PC_NDT_POINTS_PER_VOXEL 4.0
 
 /* Pinned memory that only grows. */
 typedef struct pinned {
@@ -86,8 +86,8 @@ static inline size_t chunks_of(const pc_ndt_task *t) {
     return t->capacity / PC_NDT_CHUNK + 1;
 }
 
-/* The cells of all grids of a target, and the mailbox of the blocks. */
-static inline void carve_cells(carving *c, pc_ndt_task *t) {
+/* The voxels of all grids of a target, and the mailbox of the blocks. */
+static inline void carve_voxels(carving *c, pc_ndt_task *t) {
     const size_t n = (size_t)t->target.n, capacity = t->capacity;
     for (int i = 0; i < PC_NDT_GRIDS; i++) {
         pc_ndt_layer *g = &t->grid[i];
@@ -119,7 +119,7 @@ static inline void carve_target(carving *c, pc_ndt_task *t) {
     t->target.x = xyz;
     t->target.y = xyz ? xyz + n : NULL;
     t->target.z = xyz ? xyz + 2 * n : NULL;
-    carve_cells(c, t);
+    carve_voxels(c, t);
 }
 
 static inline void carve_parts(carving *c, pc_ndt_task *t) {
@@ -139,11 +139,12 @@ static inline void carve_source(carving *c, pc_ndt_task *t) {
     carve_parts(c, t);
 }
 
-static inline pcgpu_status set_capacity(pcgpu_context *context, pc_ndt_task *t, double points_per_cell) {
-    const double most = (double)t->target.n + 1.0, room = (double)t->target.n / points_per_cell + PC_NDT_LEAST_CAPACITY;
+static inline pcgpu_status set_capacity(pcgpu_context *context, pc_ndt_task *t, double points_per_voxel) {
+    const double most = (double)t->target.n + 1.0,
+                 room = (double)t->target.n / points_per_voxel + PC_NDT_LEAST_CAPACITY;
     const double capacity = room < most ? room : most;
     if (capacity > (double)(1u << 30)) {
-        return pc_fail_memory(context, (uint64_t)capacity * 284, "the cells of the target on the GPU");
+        return pc_fail_memory(context, (uint64_t)capacity * 284, "the voxels of the target on the GPU");
     }
     t->capacity = (uint32_t)capacity;
     for (t->most_bits = 1; (uint64_t)1 << t->most_bits < 2 * (uint64_t)t->capacity; t->most_bits++) {
@@ -152,13 +153,13 @@ static inline pcgpu_status set_capacity(pcgpu_context *context, pc_ndt_task *t, 
 }
 
 static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_ndt_job *job, uint32_t work,
-                                   double points_per_cell, pc_ndt_task *t) {
+                                   double points_per_voxel, pc_ndt_task *t) {
     memset(t, 0, sizeof *t);
     t->work = work;
     t->target = job->target;
     t->source = job->source;
     t->optimizer = job->optimizer;
-    PC_TRY(set_capacity(context, t, points_per_cell));
+    PC_TRY(set_capacity(context, t, points_per_voxel));
     carve_target(c, t);
     carve_source(c, t);
     return PCGPU_OK;

@@ -1,19 +1,19 @@
 /* Merges a scan into the local map of a sequence (described in lib/register/ndt/ndt_cpu_local_map.c).
  *
- * Idea: the scan's cells are built like those of a target, with ids by their first points. Each of them is one cell of
- * the local map at most, and no other is, so that a thread that has found or made it adds to it alone: no atomics, and
- * no order that could matter. Means and weights follow, from wide levels to fine ones, which may need those of parents.
- * New cells get the next numbers in the order of the scan's, by the counting that numbers cells anywhere, so the local
- * map's order is that of the CPU. Only where the box moves, or memory grows, all cells are gone through: they are
- * numbered again in their order, into other memory. */
+ * Idea: the scan's voxels are built like those of a target, with ids by their first points. Each of them is one voxel
+ * of the local map at most, and no other is, so that a thread that has found or made it adds to it alone: no atomics,
+ * and no order that could matter. Means and weights follow, from wide levels to fine ones, which may need those of
+ * parents. New voxels get the next numbers in the order of the scan's, by the counting that numbers voxels anywhere, so
+ * the local map's order is that of the CPU. Only where the box moves, or memory grows, all voxels are gone through:
+ * they are numbered again in their order, into other memory. */
 #include "ndt_merge.cuh"
 #include "ndt_target.cuh"
 
 /* Shared memory of a block. */
-typedef struct fold_shared {
+typedef struct merge_shared {
     pc_ndt_making making;
-    uint32_t have[PC_NDT_GRIDS]; /* cells before the scan, with cell 0 */
-} fold_shared;
+    uint32_t have[PC_NDT_GRIDS]; /* voxels before the scan, with voxel 0 */
+} merge_shared;
 
 /* In pc_ndt_task and pc_ndt_persistent. */
 __device__ static inline int grid_of(int i, int levels) {
@@ -24,19 +24,19 @@ __device__ static inline uint32_t lanes_below(void) {
     return (1u << pc_ndt_lane()) - 1;
 }
 
-/* ---- rebuild all cells------------------------------------------------------------------------------------------- */
+/* ---- rebuild all voxels------------------------------------------------------------------------------------------- */
 
-/* The new key of an item of a grid (item i is cell i + 1); false when it is dropped. */
+/* The new key of an item of a grid (item i is voxel i + 1); false when it is dropped. */
 __device__ static inline bool key_after(const pc_ndt_merge_task *f, const pc_ndt_merge_grid *m, int64_t item,
-                                        uint32_t cells, uint64_t *key) {
-    if (item + 1 >= (int64_t)cells) {
+                                        uint32_t voxels, uint64_t *key) {
+    if (item + 1 >= (int64_t)voxels) {
         return false;
     }
     *key = m->keys[item + 1];
     return pc_ndt_move_key(key, m->by, m->at.shift, m->at.half, f->limit);
 }
 
-__device__ static void place_cell(const pc_ndt_merge_grid *m, uint64_t key, uint32_t number) {
+__device__ static void place_voxel(const pc_ndt_merge_grid *m, uint64_t key, uint32_t number) {
     const uint32_t slot = pc_ndt_insert(m->at.slots, m->bits, key, number, ~0u);
     m->at.slots[slot].number = number;
     m->at.keys[number] = key;
@@ -45,15 +45,15 @@ __device__ static void place_cell(const pc_ndt_merge_grid *m, uint64_t key, uint
     }
 }
 
-__device__ static void count_kept(const pc_ndt_group *g, const pc_ndt_merge_task *f, int grids, fold_shared *shared) {
+__device__ static void count_kept(const pc_ndt_group *g, const pc_ndt_merge_task *f, int grids, merge_shared *shared) {
     for (int i = 0; i < grids; i++) {
         const pc_ndt_merge_grid *m = &f->grid[i];
-        const uint32_t cells = shared->have[i];
-        const pc_ndt_range own = pc_ndt_own(g, (int64_t)cells - 1);
+        const uint32_t voxels = shared->have[i];
+        const pc_ndt_range own = pc_ndt_own(g, (int64_t)voxels - 1);
         uint32_t count = 0;
         for (int64_t tile = own.begin; tile < own.end; tile++) {
             uint64_t key;
-            const bool kept = key_after(f, m, tile * 32 + pc_ndt_lane(), cells, &key);
+            const bool kept = key_after(f, m, tile * 32 + pc_ndt_lane(), voxels, &key);
             count += (uint32_t)__popc(__ballot_sync(PC_NDT_ALL, kept));
         }
         if (pc_ndt_lane() == 0) {
@@ -63,22 +63,22 @@ __device__ static void count_kept(const pc_ndt_group *g, const pc_ndt_merge_task
     }
 }
 
-__device__ static void keep_cells(const pc_ndt_group *g, const pc_ndt_merge_task *f, int grids,
-                                  const fold_shared *shared) {
+__device__ static void keep_voxels(const pc_ndt_group *g, const pc_ndt_merge_task *f, int grids,
+                                   const merge_shared *shared) {
     const pc_ndt_numbering *n = &shared->making.numbering;
     for (int i = 0; i < grids; i++) {
         const pc_ndt_merge_grid *m = &f->grid[i];
-        const uint32_t cells = shared->have[i];
-        const pc_ndt_range own = pc_ndt_own(g, (int64_t)cells - 1);
+        const uint32_t voxels = shared->have[i];
+        const pc_ndt_range own = pc_ndt_own(g, (int64_t)voxels - 1);
         uint32_t next = n->before[i] + n->warp[i][threadIdx.x / 32];
         for (int64_t tile = own.begin; tile < own.end; tile++) {
             const int64_t item = tile * 32 + pc_ndt_lane();
             uint64_t key;
-            const bool kept = key_after(f, m, item, cells, &key);
+            const bool kept = key_after(f, m, item, voxels, &key);
             const uint32_t all = __ballot_sync(PC_NDT_ALL, kept);
             if (kept) {
                 const uint32_t number = next + (uint32_t)__popc(all & lanes_below());
-                place_cell(m, key, number);
+                place_voxel(m, key, number);
                 m->at.moments[number] = m->moments[item + 1];
             }
             next += (uint32_t)__popc(all);
@@ -94,14 +94,14 @@ __device__ static void keep_cells(const pc_ndt_group *g, const pc_ndt_merge_task
 }
 
 /* Ends with a barrier. */
-__device__ static void lay_anew(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
-                                fold_shared *shared) {
+__device__ static void rebuild_voxels(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
+                                      merge_shared *shared) {
     pc_ndt_numbering *n = &shared->making.numbering;
     count_kept(g, f, grids, shared);
     pc_ndt_publish_counts(g, scan, 0, grids, n);
     pc_ndt_barrier(g);
     pc_ndt_receive_counts(g, scan, 0, grids, n);
-    keep_cells(g, f, grids, shared);
+    keep_voxels(g, f, grids, shared);
     __syncthreads();
     if ((int)threadIdx.x < grids) {
         shared->have[threadIdx.x] = n->all[threadIdx.x];
@@ -109,27 +109,28 @@ __device__ static void lay_anew(pc_ndt_group *g, const pc_ndt_task *scan, const 
     pc_ndt_barrier(g);
 }
 
-/* ---- the scan's cells -------------------------------------------------------------------------------------------- */
+/* ---- the scan's voxels
+ * -------------------------------------------------------------------------------------------- */
 
-/* Numbers of the scan's cells in the local map, 0 where it has none, in place of what their points' slots were. */
-__device__ static void find_cells(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
-                                  fold_shared *shared) {
+/* Numbers of the scan's voxels in the local map, 0 where it has none, in place of what their points' slots were. */
+__device__ static void find_voxels(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f,
+                                   int grids, merge_shared *shared) {
     for (int i = 0; i < grids; i++) {
         const pc_ndt_merge_grid *m = &f->grid[i];
         const pc_ndt_layer *s = &scan->grid[grid_of(i, grids - 1)];
-        const int64_t cells = (int64_t)scan->persistent->count[grid_of(i, grids - 1)].cells - 1;
-        const pc_ndt_range own = pc_ndt_own(g, cells);
+        const int64_t voxels = (int64_t)scan->persistent->count[grid_of(i, grids - 1)].voxels - 1;
+        const pc_ndt_range own = pc_ndt_own(g, voxels);
         uint32_t count = 0;
         for (int64_t tile = own.begin; tile < own.end; tile++) {
             const int64_t item = tile * 32 + pc_ndt_lane();
             uint32_t number = 0;
-            if (item < cells) {
+            if (item < voxels) {
                 const uint64_t key = s->keys[item + 1];
                 const uint32_t at = pc_ndt_hash(key, m->bits);
                 number = pc_ndt_find_from(m->at.slots, m->bits, key, at, *(const uint4 *)&m->at.slots[at]);
                 s->slot_of[item] = number;
             }
-            count += (uint32_t)__popc(__ballot_sync(PC_NDT_ALL, item < cells && number == 0));
+            count += (uint32_t)__popc(__ballot_sync(PC_NDT_ALL, item < voxels && number == 0));
         }
         if (pc_ndt_lane() == 0) {
             shared->making.numbering.warp[i][threadIdx.x / 32] = count;
@@ -138,13 +139,13 @@ __device__ static void find_cells(const pc_ndt_group *g, const pc_ndt_task *scan
     pc_ndt_publish_counts(g, scan, 0, grids, &shared->making.numbering);
 }
 
-/* Merges a cell of the scan into one of the local map that is new or not full; returns whether it did. */
-__device__ static bool add_cell(const pc_ndt_merge_grid *m, const pc_ndt_layer *s, int64_t cell, uint32_t number,
-                                bool fresh) {
+/* Merges a voxel of the scan into one of the local map that is new or not full; returns whether it did. */
+__device__ static bool add_voxel(const pc_ndt_merge_grid *m, const pc_ndt_layer *s, int64_t voxel, uint32_t number,
+                                 bool fresh) {
     pc_ndt_moments *to = &m->at.moments[number];
-    const pc_ndt_moments from = s->moments[cell];
+    const pc_ndt_moments from = s->moments[voxel];
     if (fresh) {
-        place_cell(m, s->keys[cell], number);
+        place_voxel(m, s->keys[voxel], number);
         *to = from;
         return true;
     }
@@ -156,24 +157,24 @@ __device__ static bool add_cell(const pc_ndt_merge_grid *m, const pc_ndt_layer *
     return true;
 }
 
-/* Leaves the numbers of the cells that changed where find_cells left those that there were, and 0 for the others. */
-__device__ static void add_cells(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
-                                 const fold_shared *shared) {
+/* Leaves the numbers of the voxels that changed where find_voxels left those that there were, and 0 for the others. */
+__device__ static void add_voxels(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int grids,
+                                  const merge_shared *shared) {
     const pc_ndt_numbering *n = &shared->making.numbering;
     for (int i = 0; i < grids; i++) {
         const pc_ndt_merge_grid *m = &f->grid[i];
         const pc_ndt_layer *s = &scan->grid[grid_of(i, grids - 1)];
-        const int64_t cells = (int64_t)scan->persistent->count[grid_of(i, grids - 1)].cells - 1;
-        const pc_ndt_range own = pc_ndt_own(g, cells);
-        uint32_t next = shared->have[i] - 1 + n->before[i] + n->warp[i][threadIdx.x / 32]; /* `before` has cell 0 */
+        const int64_t voxels = (int64_t)scan->persistent->count[grid_of(i, grids - 1)].voxels - 1;
+        const pc_ndt_range own = pc_ndt_own(g, voxels);
+        uint32_t next = shared->have[i] - 1 + n->before[i] + n->warp[i][threadIdx.x / 32]; /* `before` has voxel 0 */
         for (int64_t tile = own.begin; tile < own.end; tile++) {
             const int64_t item = tile * 32 + pc_ndt_lane();
-            uint32_t number = item < cells ? s->slot_of[item] : 0;
-            const bool fresh = item < cells && number == 0;
+            uint32_t number = item < voxels ? s->slot_of[item] : 0;
+            const bool fresh = item < voxels && number == 0;
             const uint32_t all = __ballot_sync(PC_NDT_ALL, fresh);
             number = fresh ? next + (uint32_t)__popc(all & lanes_below()) : number;
-            if (item < cells) {
-                s->slot_of[item] = add_cell(m, s, item + 1, number, fresh) ? number : 0;
+            if (item < voxels) {
+                s->slot_of[item] = add_voxel(m, s, item + 1, number, fresh) ? number : 0;
             }
             next += (uint32_t)__popc(all);
         }
@@ -182,13 +183,13 @@ __device__ static void add_cells(const pc_ndt_group *g, const pc_ndt_task *scan,
 
 /* ---- means and weights ------------------------------------------------------------------------------------------- */
 
-/* Grid i: all cells, or those that add_cells changed. */
+/* Grid i: all voxels, or those that add_voxels changed. */
 __device__ static void finish_grid(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int i,
-                                   int levels, const double center[3], const fold_shared *shared) {
+                                   int levels, const double center[3], const merge_shared *shared) {
     const pc_ndt_layer *at = &f->grid[i].at, *s = &scan->grid[grid_of(i, levels)];
     const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS;
     const int64_t all = shared->have[i] + shared->making.numbering.all[i] - 1;
-    const int64_t items = f->all ? all : (int64_t)scan->persistent->count[grid_of(i, levels)].cells - 1;
+    const int64_t items = f->all ? all : (int64_t)scan->persistent->count[grid_of(i, levels)].voxels - 1;
     const int parent = i < levels ? i + 1 : 1;
     pc_ndt_wider wider = {NULL, NULL, 0};
     if (parent < levels) {
@@ -198,14 +199,14 @@ __device__ static void finish_grid(const pc_ndt_group *g, const pc_ndt_task *sca
     for (int64_t k = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; k < items; k += stride) {
         const int64_t number = f->all ? k : (int64_t)s->slot_of[k];
         if (f->all || number != 0) {
-            pc_ndt_finish_cell(&scan->target, at, &wider, center, number);
+            pc_ndt_finish_voxel(&scan->target, at, &wider, center, number);
         }
     }
 }
 
 /* From wide levels to fine ones. Begins with a barrier. */
 __device__ static void finish(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f, int levels,
-                              const double center[3], const fold_shared *shared) {
+                              const double center[3], const merge_shared *shared) {
     for (int i = levels - 1; i >= 0; i--) {
         pc_ndt_barrier(g);
         finish_grid(g, scan, f, i, levels, center, shared);
@@ -216,25 +217,25 @@ __device__ static void finish(pc_ndt_group *g, const pc_ndt_task *scan, const pc
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 /* By the first block: publishes counts to the local map and to the host. */
-__device__ static void conclude(const pc_ndt_merge_task *f, int grids, bool fits, const fold_shared *shared) {
+__device__ static void conclude(const pc_ndt_merge_task *f, int grids, bool fits, const merge_shared *shared) {
     const int i = (int)threadIdx.x;
     if (i < grids) {
         const uint32_t have = shared->have[i], all = have + shared->making.numbering.all[i] - 1;
         pc_ndt_count *count = &f->persistent->count[grid_of(i, grids - 1)];
-        count->cells = fits ? all : have;
+        count->voxels = fits ? all : have;
         count->bits = f->grid[i].bits;
-        f->result->cells[i] = all;
+        f->result->voxels[i] = all;
     }
     if (i == 0) {
         f->result->lacking = fits ? PC_NDT_ALL_FIT : PC_NDT_LOCAL_MAP_LACKS;
     }
 }
 
-__device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f,
-                                 fold_shared *shared) {
+__device__ static void merge_scan(pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f,
+                                  merge_shared *shared) {
     const int grids = scan->target.levels + 1;
     if ((int)threadIdx.x < grids) {
-        shared->have[threadIdx.x] = f->forget ? 1 : f->persistent->count[grid_of((int)threadIdx.x, grids - 1)].cells;
+        shared->have[threadIdx.x] = f->forget ? 1 : f->persistent->count[grid_of((int)threadIdx.x, grids - 1)].voxels;
     }
     pc_ndt_make(g, scan, &shared->making);
     if (scan->persistent->overflow) {
@@ -244,9 +245,9 @@ __device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const
         return;
     }
     if (f->rebuild) {
-        lay_anew(g, scan, f, grids, shared);
+        rebuild_voxels(g, scan, f, grids, shared);
     }
-    find_cells(g, scan, f, grids, shared);
+    find_voxels(g, scan, f, grids, shared);
     pc_ndt_barrier(g);
     pc_ndt_receive_counts(g, scan, 0, grids, &shared->making.numbering);
     bool fits = true;
@@ -258,7 +259,7 @@ __device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const
         if (f->renew) {
             pc_ndt_center_of(scan, center);
         }
-        add_cells(g, scan, f, grids, shared);
+        add_voxels(g, scan, f, grids, shared);
         finish(g, scan, f, grids - 1, center, shared);
     }
     if (g->rank == 0) {
@@ -269,9 +270,9 @@ __device__ static void fold_scan(pc_ndt_group *g, const pc_ndt_task *scan, const
 
 __global__ void __launch_bounds__(PC_NDT_THREADS, 1)
     merge_kernel(const pc_ndt_task *scan, const pc_ndt_merge_task *merge, uint32_t *counter) {
-    __shared__ fold_shared shared;
+    __shared__ merge_shared shared;
     pc_ndt_group g = {(int)blockIdx.x, (int)gridDim.x, counter, 0};
-    fold_scan(&g, scan, merge, &shared);
+    merge_scan(&g, scan, merge, &shared);
 }
 
 /* ---- launching --------------------------------------------------------------------------------------------------- */

@@ -1,13 +1,13 @@
-/* Assigns ids to cells in the order of their first items, whatever the order of execution. A slot keeps the lowest item
- * in its cell; an item that equals it is the first of the cell. Each warp counts the first items among its own, the
- * blocks exchange the counts, and a scan over them gives the ids. */
+/* Assigns ids to voxels in the order of their first items, whatever the order of execution. A slot keeps the lowest
+ * item in its voxel; an item that equals it is the first of the voxel. Each warp counts the first items among its own,
+ * the blocks exchange the counts, and a scan over them gives the ids. */
 #ifndef PC_NDT_NUMBER_CUH
 #define PC_NDT_NUMBER_CUH
 
 #include "ndt.cuh"
 #include "warp.cuh"
 
-/* How many cells of some grids begin with items that a warp owns. */
+/* How many voxels of some grids begin with items that a warp owns. */
 typedef struct pc_ndt_numbering {
     uint32_t warp[PC_NDT_GRIDS][PC_NDT_WARPS]; /* in shared memory, then of the warps before */
     uint32_t before[PC_NDT_GRIDS], all[PC_NDT_GRIDS];
@@ -18,7 +18,7 @@ __device__ static inline int pc_ndt_grid_at(int i, int from) {
     return from == 0 && i == 1 ? (int)PC_NDT_SHIFTED : i;
 }
 
-/* Slots of an item in these grids, PC_NDT_NO_SLOT but where it is the first of its cell: all of them are asked for
+/* Slots of an item in these grids, PC_NDT_NO_SLOT but where it is the first of its voxel: all of them are asked for
  * before the first is looked at. */
 __device__ static inline void pc_ndt_firsts_of(const pc_ndt_task *task, int from, int to, int64_t item, int64_t items,
                                                uint32_t slot[PC_NDT_GRIDS]) {
@@ -75,7 +75,7 @@ __device__ static inline void pc_ndt_count_firsts(const pc_ndt_group *g, const p
     pc_ndt_publish_counts(g, task, from, to, n);
 }
 
-/* After a barrier: cells of the blocks before and of all, with cell 0. */
+/* After a barrier: voxels of the blocks before and of all, with voxel 0. */
 __device__ static inline void pc_ndt_receive_counts(const pc_ndt_group *g, const pc_ndt_task *task, int from, int to,
                                                     pc_ndt_numbering *n) {
     const int warp = (int)threadIdx.x / 32;
@@ -100,7 +100,7 @@ __device__ static inline void pc_ndt_add_counts(const pc_ndt_group *g, const pc_
                                                 pc_ndt_numbering *n) {
     pc_ndt_receive_counts(g, task, from, to, n);
     if (g->rank == 0 && (int)threadIdx.x >= from && (int)threadIdx.x < to) {
-        task->persistent->count[pc_ndt_grid_at((int)threadIdx.x, from)].cells = n->all[threadIdx.x];
+        task->persistent->count[pc_ndt_grid_at((int)threadIdx.x, from)].voxels = n->all[threadIdx.x];
     }
 }
 

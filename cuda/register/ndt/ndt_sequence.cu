@@ -1,7 +1,7 @@
 /* Method ndt along a sequence on CUDA: the state of a sequence on the device.
  *
  * Idea: a scan's points cross the bus once. They are the source when the scan is registered, and when it becomes what
- * the next ones are registered to, the same memory is the target; its cells are then made while the host reads and
+ * the next ones are registered to, the same memory is the target; its voxels are then made while the host reads and
  * selects the next scan, and stay as long as it is the target. So a scan costs one copy of its points and one launch of
  * the optimizer, and the host waits once. All in the order of one stream: kernels fill the device, and a copy is short
  * against what it could overlap with. */
@@ -13,7 +13,7 @@
 /* ---- the state --------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status start(pcgpu_context *context, pc_ndt_sequence *s) {
-    s->points_per_cell = PC_NDT_POINTS_PER_CELL;
+    s->points_per_voxel = PC_NDT_POINTS_PER_VOXEL;
     PC_TRY(pc_ndt_resident(context, &s->resident));
     PC_TRY(take_pinned(context, &s->header, header_bytes(1)));
     PC_TRY(take_pinned(context, &s->results, sizeof(pc_ndt_result)));
@@ -47,7 +47,7 @@ extern "C" void pc_cuda_ndt_sequence_close(pcgpu_context *context, void *state) 
         cudaFreeHost(s->header.memory);
         cudaFreeHost(s->results.memory);
         cudaFree(s->device);
-        pc_arena_free(&s->cells);
+        pc_arena_free(&s->voxels);
         pc_arena_free(&s->parts);
         pc_ndt_sequence_free_local_map(s);
         free(s);
@@ -73,7 +73,7 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_memory(pcgpu_context *context, void
                                                     void **memory) {
     pc_ndt_sequence *s = (pc_ndt_sequence *)state;
     pc_ndt_place *p = &s->place[place];
-    if (p->sending) { /* the cells of another scan may be being built */
+    if (p->sending) { /* the voxels of another scan may be being built */
         PC_TRY(pc_ndt_sequence_wait(context, s));
     }
     PC_TRY(take_pinned(context, &p->host, bytes));
@@ -120,11 +120,11 @@ pcgpu_status pc_ndt_sequence_lay(pcgpu_context *context, pc_ndt_sequence *s, int
     t->target.x = p->device;
     t->target.y = p->device ? p->device + p->n : NULL;
     t->target.z = p->device ? p->device + 2 * p->n : NULL;
-    PC_TRY(set_capacity(context, t, s->points_per_cell));
-    carve_cells(&size, t);
-    PC_TRY(pc_arena_reset(context, &s->cells));
-    PC_TRY(pc_arena_take(context, &s->cells, size.used, (void **)&c.base));
-    carve_cells(&c, t);
+    PC_TRY(set_capacity(context, t, s->points_per_voxel));
+    carve_voxels(&size, t);
+    PC_TRY(pc_arena_reset(context, &s->voxels));
+    PC_TRY(pc_arena_take(context, &s->voxels, size.used, (void **)&c.base));
+    carve_voxels(&c, t);
     return PCGPU_OK;
 }
 
@@ -144,17 +144,17 @@ pcgpu_status pc_ndt_sequence_upload(pcgpu_context *context, pc_ndt_sequence *s, 
 }
 
 pcgpu_status pc_ndt_sequence_widen(pcgpu_context *context, pc_ndt_sequence *s) {
-    if (s->points_per_cell <= 1.0) {
+    if (s->points_per_voxel <= 1.0) {
         return pc_fail(context, PCGPU_ERROR_DEVICE,
-                       "the cells of a scan do not fit, though the capacity is one cell per point");
+                       "the voxels of a scan do not fit, though the capacity is one voxel per point");
     }
-    s->points_per_cell = s->points_per_cell > PC_NDT_POINTS_PER_CELL ? PC_NDT_POINTS_PER_CELL : 1.0;
+    s->points_per_voxel = s->points_per_voxel > PC_NDT_POINTS_PER_VOXEL ? PC_NDT_POINTS_PER_VOXEL : 1.0;
     return PCGPU_OK;
 }
 
 /* ---- the target -------------------------------------------------------------------------------------------------- */
 
-/* Makes its cells, and does not wait: what they do not fit is found when they are needed. */
+/* Makes its voxels, and does not wait: what they do not fit is found when they are needed. */
 static pcgpu_status make_target(pcgpu_context *context, pc_ndt_sequence *s) {
     header h;
     PC_TRY(settle(context, s)); /* the header of another target */

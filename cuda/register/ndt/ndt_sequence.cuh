@@ -15,42 +15,42 @@ typedef struct pc_ndt_place {
     bool sending; /* since the device was last waited for */
 } pc_ndt_place;
 
-/* Memory of a local map, one piece: 340 bytes a cell and 32 to 64 for the table. Grids as in pc_ndt_merge_task. */
+/* Memory of a local map, one piece: 340 bytes a voxel and 32 to 64 for the table. Grids as in pc_ndt_merge_task. */
 typedef struct pc_ndt_local_map_memory {
     char *memory;
     pc_ndt_layer grid[PC_NDT_GRIDS]; /* but for keys and moments: */
     uint64_t *keys[PC_NDT_GRIDS][2];
     pc_ndt_moments *moments[PC_NDT_GRIDS][2];
-    int now; /* which of the two; a rebuild writes the cells to the other */
+    int now; /* which of the two; a rebuild writes the voxels to the other */
     uint32_t capacity[PC_NDT_GRIDS];
     int bits[PC_NDT_GRIDS];
     uint4 *mailbox;
     size_t mailbox_half;
 } pc_ndt_local_map_memory;
 
-/* Cells of which local maps are cut, one piece; grids as above. */
-typedef struct pc_ndt_kept_cells {
+/* Voxels of which local maps are cut, one piece; grids as above. */
+typedef struct pc_ndt_kept_voxels {
     char *memory;
     pc_ndt_count *count; /* of pc_ndt_persistent */
     uint64_t *keys[PC_NDT_GRIDS];
     pc_ndt_moments *moments[PC_NDT_GRIDS];
-    uint32_t cells[PC_NDT_GRIDS]; /* with cell 0 */
-} pc_ndt_kept_cells;
+    uint32_t voxels[PC_NDT_GRIDS]; /* with voxel 0 */
+} pc_ndt_kept_voxels;
 
 typedef struct pc_ndt_sequence {
     pc_ndt_place place[PC_SCANS];
     pinned header, results; /* parameters and result of a task */
     char *device;           /* of the header */
-    pc_arena cells, parts;  /* the target's cells; parts of the source */
+    pc_arena voxels, parts; /* the target's voxels; parts of the source */
     pc_ndt_task task;       /* of the target, as it is on the device */
     pc_ndt_target target;   /* as it was given, and the scan of its points, to repeat it with a larger capacity */
     int target_place;
-    double points_per_cell; /* points to a cell that were enough so far */
-    int resident;           /* blocks that run at the same time */
-    bool pending;           /* copies or kernels may still read what the host writes */
-    bool on_local_map;      /* the target is the local map; the task has its grids */
+    double points_per_voxel; /* points to a voxel that were enough so far */
+    int resident;            /* blocks that run at the same time */
+    bool pending;            /* copies or kernels may still read what the host writes */
+    bool on_local_map;       /* the target is the local map; the task has its grids */
     pc_ndt_local_map_memory local_map;
-    pc_ndt_kept_cells kept;
+    pc_ndt_kept_voxels kept;
     pinned merge, merged; /* parameters and result of the merge kernel */
     char *merge_device;   /* what stays of the local map from launch to launch, then its `merge` */
     int merge_resident;
@@ -58,11 +58,11 @@ typedef struct pc_ndt_sequence {
 
 /* Waits for the device. */
 pcgpu_status pc_ndt_sequence_wait(pcgpu_context *context, pc_ndt_sequence *s);
-/* Lays out the cells of points that were sent, as the task of the state. */
+/* Lays out the voxels of points that were sent, as the task of the state. */
 pcgpu_status pc_ndt_sequence_lay(pcgpu_context *context, pc_ndt_sequence *s, int place, const pc_ndt_target *target);
 /* Sends the parameters of the task; `out` gets their device addresses. `step` as in ndt_jobs.cu. */
 pcgpu_status pc_ndt_sequence_upload(pcgpu_context *context, pc_ndt_sequence *s, int step, header *out);
-/* After cells did not fit: raises the capacity of the next targets. */
+/* After voxels did not fit: raises the capacity of the next targets. */
 pcgpu_status pc_ndt_sequence_widen(pcgpu_context *context, pc_ndt_sequence *s);
 
 /* Releases the local map. */

@@ -1,4 +1,4 @@
-/* Source points in the target's cells, sums over cells, and the optimizer, by a group of blocks.
+/* Source points in the target's voxels, sums over voxels, and the optimizer, by a group of blocks.
  *
  * Every block runs the optimizer for itself: the same sums give the same commands, so no block waits for a decision of
  * another. A pass costs a barrier. Sums cost less: blocks publish them in messages that carry the number of their
@@ -95,7 +95,7 @@ __device__ static inline void pc_ndt_take_kept(const pc_ndt_shared *shared, pc_n
     }
 }
 
-/* Adds those points to the cells of the pass. All slots are loaded before the first is used: a load takes as long as
+/* Adds those points to the voxels of the pass. All slots are loaded before the first is used: a load takes as long as
  * the rest of the work on a point. */
 __device__ static inline void pc_ndt_add_held(const pc_ndt_task *task, const pc_ndt_pass *pass, int64_t first,
                                               int64_t stride, const pc_ndt_held *held, const pc_ndt_shared *shared) {
@@ -142,10 +142,10 @@ __device__ static inline void pc_ndt_add_held(const pc_ndt_task *task, const pc_
                 const int grid = shared->grids[k];
                 const pc_ndt_layer *s = &task->grid[grid];
                 const pc_ndt_count *count = &shared->count[grid];
-                const uint32_t cell = pc_ndt_find_from(s->slots, count->bits, key[t][k], at[t][k], slot[t][k]);
-                if (cell) {
+                const uint32_t voxel = pc_ndt_find_from(s->slots, count->bits, key[t][k], at[t][k], slot[t][k]);
+                if (voxel) {
                     /* Sums of a pass have 31 bits, so two of them are added at once. */
-                    unsigned long long *to = (unsigned long long *)&s->source[count->now][cell];
+                    unsigned long long *to = (unsigned long long *)&s->source[count->now][voxel];
                     atomicAdd(&to[0], (unsigned long long)(xyz[t][k] & 0x1fffff) << 32 | points[t][k]);
                     atomicAdd(&to[1], (unsigned long long)(xyz[t][k] >> 42) << 32 | (xyz[t][k] >> 21 & 0x1fffff));
                 }
@@ -162,7 +162,7 @@ __device__ static inline void pc_ndt_clear_next(const pc_ndt_group *g, const pc_
     for (int k = 0; k < shared->grid_count; k++) {
         const pc_ndt_count *count = &shared->count[shared->grids[k]];
         uint4 *to = task->grid[shared->grids[k]].source[pc_ndt_next_source(count->now)];
-        for (uint32_t i = (uint32_t)pc_ndt_first_point(g); i < count->cells; i += stride) {
+        for (uint32_t i = (uint32_t)pc_ndt_first_point(g); i < count->voxels; i += stride) {
             to[i] = make_uint4(0, 0, 0, 0);
         }
     }
@@ -210,11 +210,11 @@ __device__ static inline void pc_ndt_add_source(const pc_ndt_group *g, const pc_
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 __device__ static inline uint32_t pc_ndt_chunks(const pc_ndt_shared *shared, int k) {
-    return k < shared->grid_count ? (shared->count[shared->grids[k]].cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK : 0;
+    return k < shared->grid_count ? (shared->count[shared->grids[k]].voxels + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK : 0;
 }
 
-/* Data of a target cell for a step. */
-__device__ static inline void pc_ndt_take_cell(const pc_ndt_block *from, int l, pc_ndt_block *to) {
+/* Data of a target voxel for a step. */
+__device__ static inline void pc_ndt_take_voxel(const pc_ndt_block *from, int l, pc_ndt_block *to) {
     to->n[0] = from->n[l];
     to->seen[0] = from->seen[l];
 #pragma unroll
@@ -235,21 +235,21 @@ __device__ static inline void pc_ndt_publish(uint4 *message, double value, uint3
     pc_note_store(message, (uint32_t)bits, (uint32_t)(bits >> 32), tag, 0);
 }
 
-/* Sums of one chunk: one cell per thread, then one lane of a sum per thread, in the order of ndt_math.h. */
+/* Sums of one chunk: one voxel per thread, then one lane of a sum per thread, in the order of ndt_math.h. */
 __device__ static __noinline__ void pc_ndt_sum_chunk(const pc_ndt_task *task, const pc_ndt_step *step, int grid,
                                                      uint32_t chunk, pc_ndt_shared *shared, uint4 *to) {
     const pc_ndt_layer *s = &task->grid[grid];
     const pc_ndt_count *count = &shared->count[grid];
-    const uint32_t cell = chunk * PC_NDT_CHUNK + threadIdx.x;
+    const uint32_t voxel = chunk * PC_NDT_CHUNK + threadIdx.x;
     float sums[PC_NDT_SUMS];
 #pragma unroll
     for (int k = 0; k < PC_NDT_SUMS; k++) {
         sums[k] = 0.0f;
     }
-    if (cell < count->cells) {
-        const uint4 own = s->source[count->now][cell];
+    if (voxel < count->voxels) {
+        const uint4 own = s->source[count->now][voxel];
         pc_ndt_block block; /* its lane 0; loaded speculatively, since the test takes as long */
-        pc_ndt_take_cell(&s->blocks[cell / PC_NDT_LANES], (int)(cell % PC_NDT_LANES), &block);
+        pc_ndt_take_voxel(&s->blocks[voxel / PC_NDT_LANES], (int)(voxel % PC_NDT_LANES), &block);
         if (own.x) {
             pc_ndt_add(step, &block, 0, (int32_t)own.x, (int32_t)own.y, (int32_t)own.z, (int32_t)own.w, sums, 1);
         }
@@ -360,7 +360,7 @@ __device__ static inline void pc_ndt_collect(const pc_ndt_task *task, int count,
 /* ---- the path ---------------------------------------------------------------------------------------------------- */
 
 /* By one thread. Not inlined, like the passes. */
-__device__ static __noinline__ void pc_ndt_go_on(pc_ndt_optimizer *optimizer, double (*sums)[PC_NDT_SUMS]) {
+__device__ static __noinline__ void pc_ndt_continue(pc_ndt_optimizer *optimizer, double (*sums)[PC_NDT_SUMS]) {
     if (sums) {
         pc_ndt_optimizer_next(optimizer, sums);
     } else {
@@ -372,10 +372,10 @@ __device__ static inline void pc_ndt_follow(pc_ndt_group *g, const pc_ndt_task *
     pc_ndt_optimizer *optimizer = &shared->optimizer;
     int since = 0; /* commands since the last barrier: the second command after a message overwrites it */
     if (threadIdx.x == 0) {
-        pc_ndt_go_on(optimizer, NULL);
+        pc_ndt_continue(optimizer, NULL);
     }
     __syncthreads();
-    while (optimizer->end == PC_NDT_UNDER_WAY) {
+    while (optimizer->end == PC_NDT_RUNNING) {
         const pc_ndt_command *command = &optimizer->command;
         if (command->passes) {
             pc_ndt_add_source(g, task, &command->pass, shared);
@@ -388,7 +388,7 @@ __device__ static inline void pc_ndt_follow(pc_ndt_group *g, const pc_ndt_task *
         pc_ndt_collect(task, command->sums, shared);
         since++;
         if (threadIdx.x == 0) {
-            pc_ndt_go_on(optimizer, shared->sums);
+            pc_ndt_continue(optimizer, shared->sums);
         }
         __syncthreads();
     }

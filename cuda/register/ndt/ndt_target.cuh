@@ -1,8 +1,8 @@
-/* The cells of the target, made by a group of blocks.
+/* The voxels of the target, made by a group of blocks.
  *
- * Points find or take the slots of their cells of level 0, in both of its grids; cells are numbered, and moments added
- * up by number; consecutive points in one cell are summed within a warp. Wider cells are made of those of level 0 in
- * likewise, all levels at once. */
+ * Points find or take the slots of their voxels of level 0, in both of its grids; voxels are numbered, and moments
+ * added up by number; consecutive points in one voxel are summed within a warp. Wider voxels are made of those of level
+ * 0 in likewise, all levels at once. */
 #ifndef PC_NDT_TARGET_CUH
 #define PC_NDT_TARGET_CUH
 
@@ -23,12 +23,12 @@ __device__ static inline void pc_ndt_clear_slots(const pc_ndt_group *g, const pc
     pc_ndt_fill(g, s->slots, sizeof *s->slots << bits, make_uint4(~0u, ~0u, ~0u, 0));
 }
 
-/* Of the cells that there are. */
-__device__ static inline void pc_ndt_clear_cells(const pc_ndt_group *g, const pc_ndt_layer *s, uint32_t cells) {
+/* Of the voxels that there are. */
+__device__ static inline void pc_ndt_clear_voxels(const pc_ndt_group *g, const pc_ndt_layer *s, uint32_t voxels) {
     const uint4 zero = make_uint4(0, 0, 0, 0);
-    pc_ndt_fill(g, s->moments, cells * sizeof *s->moments, zero);
+    pc_ndt_fill(g, s->moments, voxels * sizeof *s->moments, zero);
     for (int i = 0; i < PC_NDT_SOURCES; i++) {
-        pc_ndt_fill(g, s->source[i], cells * sizeof *s->source[i], zero);
+        pc_ndt_fill(g, s->source[i], voxels * sizeof *s->source[i], zero);
     }
     if (g->rank == 0 && threadIdx.x == 0) {
         s->keys[0] = PC_NDT_NO_KEY;
@@ -144,7 +144,7 @@ __device__ static inline void pc_ndt_add_points(const pc_ndt_group *g, const pc_
         int32_t u[3];
         pc_ndt_target_point(t, i, u);
         pc_ndt_run run[2];
-        uint32_t number[2]; /* of both grids' cells, asked for together */
+        uint32_t number[2]; /* of both grids' voxels, asked for together */
 #pragma unroll
         for (int k = 0; k < 2; k++) {
             const pc_ndt_layer *s = &task->grid[pc_ndt_grid_at(k, 0)];
@@ -163,7 +163,8 @@ __device__ static inline void pc_ndt_add_points(const pc_ndt_group *g, const pc_
     }
 }
 
-/* ---- wider cells, of those of level 0 ---------------------------------------------------------------------------- */
+/* ---- wider voxels, of those of level 0
+ * ---------------------------------------------------------------------------- */
 
 __device__ static inline unsigned long long pc_ndt_wide_key(uint64_t key, int level) {
     uint32_t c[3];
@@ -171,27 +172,27 @@ __device__ static inline unsigned long long pc_ndt_wide_key(uint64_t key, int le
     return pc_ndt_key(c[0] >> level, c[1] >> level, c[2] >> level);
 }
 
-/* A tile of cells and a level at a time. */
-__device__ static inline void pc_ndt_place_cells(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t cells) {
-    const int64_t wide = task->target.levels - 1, tiles = ((int64_t)cells + 31) / 32;
+/* A tile of voxels and a level at a time. */
+__device__ static inline void pc_ndt_place_voxels(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t voxels) {
+    const int64_t wide = task->target.levels - 1, tiles = ((int64_t)voxels + 31) / 32;
     const pc_ndt_range own = pc_ndt_own(g, tiles * wide * 32);
     for (int64_t j = own.begin; j < own.end; j++) {
         const int64_t i = j / wide * 32 + pc_ndt_lane();
         const int l = 1 + (int)(j % wide);
-        const bool good = i > 0 && i < cells;
+        const bool good = i > 0 && i < voxels;
         const uint64_t key = good ? task->grid[0].keys[i] : 0;
         pc_ndt_take_slots(task, &task->grid[l], task->persistent->count[l].bits,
-                          good ? pc_ndt_wide_key(key, l) : PC_NDT_NO_KEY, i, i < cells, ~0u);
+                          good ? pc_ndt_wide_key(key, l) : PC_NDT_NO_KEY, i, i < voxels, ~0u);
     }
 }
 
-/* A cell and a level at a time. */
-__device__ static inline void pc_ndt_add_cells(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t cells) {
+/* A voxel and a level at a time. */
+__device__ static inline void pc_ndt_add_voxels(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t voxels) {
     const pc_ndt_layer *fine = &task->grid[0];
     const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS, wide = task->target.levels - 1;
-    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; j < cells * wide; j += stride) {
-        const int64_t i = j % cells;
-        const int l = 1 + (int)(j / cells);
+    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; j < voxels * wide; j += stride) {
+        const int64_t i = j % voxels;
+        const int l = 1 + (int)(j / voxels);
         if (i == 0) {
             continue;
         }
@@ -215,14 +216,14 @@ __device__ static inline void pc_ndt_center_of(const pc_ndt_task *task, double c
     }
 }
 
-/* A finished grid that has the parents of cells, and the bits of its table; without slots there is none. */
+/* A finished grid that has the parents of voxels, and the bits of its table; without slots there is none. */
 typedef struct pc_ndt_wider {
     const pc_ndt_slot *slots;
     const pc_ndt_block *blocks;
     int bits;
 } pc_ndt_wider;
 
-/* The rows of `normal` of the parent of a cell, or 0. */
+/* The rows of `normal` of the parent of a voxel, or 0. */
 __device__ static inline void pc_ndt_parent_normal(const pc_ndt_wider *wider, uint64_t key, double normal[6]) {
     uint32_t number = 0;
     if (wider->slots && key != PC_NDT_NO_KEY) {
@@ -235,9 +236,9 @@ __device__ static inline void pc_ndt_parent_normal(const pc_ndt_wider *wider, ui
     }
 }
 
-/* One cell; center: of the target. */
-__device__ static inline void pc_ndt_finish_cell(const pc_ndt_target *t, const pc_ndt_layer *s,
-                                                 const pc_ndt_wider *wider, const double center[3], int64_t i) {
+/* One voxel; center: of the target. */
+__device__ static inline void pc_ndt_finish_voxel(const pc_ndt_target *t, const pc_ndt_layer *s,
+                                                  const pc_ndt_wider *wider, const double center[3], int64_t i) {
     const double edge = t->unit * (double)(1 << s->shift);
     const double s2 = pc_ndt_sigma2(t->sigma, t->widening, t->unit, s->shift);
     const pc_ndt_moments of = s->moments[i];
@@ -253,10 +254,10 @@ __device__ static inline void pc_ndt_finish_cell(const pc_ndt_target *t, const p
     pc_ndt_finish(m, corner, normal, 1, t->unit, edge, s2, &s->blocks[i / PC_NDT_LANES], (int)(i % PC_NDT_LANES));
 }
 
-/* Level l with `cells` cells, and with it the other grid of level 0 with `shifted` ones, so that different threads have
- * them. bits: of the tables of the wider levels, of which the next is finished. */
-__device__ static inline void pc_ndt_finish_cells(const pc_ndt_group *g, const pc_ndt_task *task, int l, uint32_t cells,
-                                                  uint32_t shifted, int bits) {
+/* Level l with `voxels` voxels, and with it the other grid of level 0 with `shifted` ones, so that different threads
+ * have them. bits: of the tables of the wider levels, of which the next is finished. */
+__device__ static inline void pc_ndt_finish_voxels(const pc_ndt_group *g, const pc_ndt_task *task, int l,
+                                                   uint32_t voxels, uint32_t shifted, int bits) {
     const int64_t stride = (int64_t)g->blocks * PC_NDT_THREADS;
     pc_ndt_wider wider = {NULL, NULL, bits};
     double center[3];
@@ -265,23 +266,23 @@ __device__ static inline void pc_ndt_finish_cells(const pc_ndt_group *g, const p
         wider.blocks = task->grid[l + 1].blocks;
     }
     pc_ndt_center_of(task, center);
-    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; j < (int64_t)cells + shifted; j += stride) {
-        const bool other = j >= cells;
-        pc_ndt_finish_cell(&task->target, &task->grid[other ? (int)PC_NDT_SHIFTED : l], &wider, center,
-                           other ? j - cells : j);
+    for (int64_t j = (int64_t)g->rank * PC_NDT_THREADS + threadIdx.x; j < (int64_t)voxels + shifted; j += stride) {
+        const bool other = j >= voxels;
+        pc_ndt_finish_voxel(&task->target, &task->grid[other ? (int)PC_NDT_SHIFTED : l], &wider, center,
+                            other ? j - voxels : j);
     }
 }
 
 /* Squares for the radii of gyration: one block per chunk of level 0. `rows`: shared memory for 3 x PC_NDT_CHUNK. */
-__device__ static inline void pc_ndt_add_squares(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t cells,
+__device__ static inline void pc_ndt_add_squares(const pc_ndt_group *g, const pc_ndt_task *task, uint32_t voxels,
                                                  double *rows) {
     const pc_ndt_layer *s = &task->grid[0];
     const int lane = (int)threadIdx.x % PC_NDT_LANES, axis = (int)threadIdx.x / PC_NDT_LANES;
-    for (uint32_t chunk = (uint32_t)g->rank; chunk * PC_NDT_CHUNK < cells; chunk += (uint32_t)g->blocks) {
+    for (uint32_t chunk = (uint32_t)g->rank; chunk * PC_NDT_CHUNK < voxels; chunk += (uint32_t)g->blocks) {
         const uint32_t i = chunk * PC_NDT_CHUNK + threadIdx.x;
         for (int k = 0; k < 3; k++) {
             rows[k * PC_NDT_CHUNK + threadIdx.x] =
-                i < cells
+                i < voxels
                     ? pc_ndt_square_of(s->blocks[i / PC_NDT_LANES].mean[k][i % PC_NDT_LANES], (double)s->moments[i].n)
                     : 0.0;
         }
@@ -304,7 +305,7 @@ __device__ static inline void pc_ndt_add_squares(const pc_ndt_group *g, const pc
 
 /* Measure of the target for the optimizer, computed by every block. `rows` as above. */
 __device__ static inline void pc_ndt_measure_of(const pc_ndt_task *task, double *rows, pc_ndt_measure *measure) {
-    const uint32_t cells = task->persistent->count[0].cells, chunks = (cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK;
+    const uint32_t voxels = task->persistent->count[0].voxels, chunks = (voxels + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK;
     double square = 0.0; /* a thread an axis */
     for (uint32_t first = 0; first < chunks; first += PC_NDT_CHUNK) {
         const uint32_t count = 3 * min(chunks - first, (uint32_t)PC_NDT_CHUNK);
@@ -324,13 +325,13 @@ __device__ static inline void pc_ndt_measure_of(const pc_ndt_task *task, double 
     if (threadIdx.x == 0) {
         pc_ndt_center_of(task, measure->center);
         pc_ndt_gyration(rows, (double)task->persistent->total[0], measure->gyration);
-        measure->cells = cells - 1;
+        measure->voxels = voxels - 1;
     }
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
 
-/* Cells of all grids; sets `overflow` when they exceed the capacity. */
+/* Voxels of all grids; sets `overflow` when they exceed the capacity. */
 __device__ static inline void pc_ndt_make(pc_ndt_group *g, const pc_ndt_task *task, pc_ndt_making *shared) {
     pc_ndt_numbering *n = &shared->numbering;
     const pc_ndt_target *t = &task->target;
@@ -347,21 +348,21 @@ __device__ static inline void pc_ndt_make(pc_ndt_group *g, const pc_ndt_task *ta
     pc_ndt_count_firsts(g, task, 0, 2, t->n, n);
     pc_ndt_barrier(g);
     pc_ndt_add_counts(g, task, 0, 2, n);
-    const uint32_t cells = n->all[0];
+    const uint32_t voxels = n->all[0];
     if (n->all[0] > task->capacity || n->all[1] > task->capacity) {
         task->persistent->overflow = 1;
         return;
     }
-    int bits = 32 - __clz((int)cells) + 1;
+    int bits = 32 - __clz((int)voxels) + 1;
     bits = bits < task->most_bits ? bits : task->most_bits;
     pc_ndt_number(g, task, 0, 2, t->n, n);
     for (int k = 0; k < 2; k++) {
-        pc_ndt_clear_cells(g, both[k], n->all[k]);
+        pc_ndt_clear_voxels(g, both[k], n->all[k]);
     }
     const uint32_t shifted = n->all[1];
     /* Clears the messages of an earlier registration. Both grids of level 0 have the most chunks. */
     const size_t most =
-        (size_t)((cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK + (shifted + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK) *
+        (size_t)((voxels + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK + (shifted + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK) *
         PC_NDT_MOST_SUMS * PC_NDT_SUMS;
     for (int i = 0; i < 2; i++) {
         pc_ndt_fill(g, task->mailbox + (i ? task->mailbox_half : 0), most * sizeof *task->mailbox,
@@ -376,23 +377,23 @@ __device__ static inline void pc_ndt_make(pc_ndt_group *g, const pc_ndt_task *ta
     }
     pc_ndt_barrier(g);
     pc_ndt_add_points(g, task);
-    pc_ndt_place_cells(g, task, cells);
+    pc_ndt_place_voxels(g, task, voxels);
     pc_ndt_barrier(g);
-    pc_ndt_count_firsts(g, task, 1, t->levels, cells, n);
+    pc_ndt_count_firsts(g, task, 1, t->levels, voxels, n);
     pc_ndt_barrier(g);
     pc_ndt_add_counts(g, task, 1, t->levels, n);
-    pc_ndt_number(g, task, 1, t->levels, cells, n);
+    pc_ndt_number(g, task, 1, t->levels, voxels, n);
     for (int l = 1; l < t->levels; l++) {
-        pc_ndt_clear_cells(g, &task->grid[l], n->all[l]);
+        pc_ndt_clear_voxels(g, &task->grid[l], n->all[l]);
     }
     pc_ndt_barrier(g);
-    pc_ndt_add_cells(g, task, cells);
+    pc_ndt_add_voxels(g, task, voxels);
     pc_ndt_barrier(g);
     for (int l = t->levels - 1; l >= 0; l--) {
-        pc_ndt_finish_cells(g, task, l, n->all[l], l == 0 ? shifted : 0, bits);
+        pc_ndt_finish_voxels(g, task, l, n->all[l], l == 0 ? shifted : 0, bits);
         pc_ndt_barrier(g);
     }
-    pc_ndt_add_squares(g, task, cells, shared->squares);
+    pc_ndt_add_squares(g, task, voxels, shared->squares);
     pc_ndt_barrier(g);
 }
 

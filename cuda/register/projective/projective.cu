@@ -133,7 +133,7 @@ typedef struct pc_depth_shared {
 
 /* By warp 0, lane k with sum k: one thread solves, each lane looks for a cycle of another length. Not inlined: what it
  * needs of registers is not what the rest needs. */
-__device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
+__device__ static __noinline__ void continue_optimizer(double sum, pc_depth_shared *shared) {
     pc_depth_optimizer *optimizer = &shared->optimizer;
     const int lane = (int)threadIdx.x, level = optimizer->base.level;
     double *kept = pc_depth_optimizer_keeps(optimizer);
@@ -154,10 +154,10 @@ __device__ static __noinline__ void go_on(double sum, pc_depth_shared *shared) {
     }
     __syncwarp(); /* the optimizer has been read */
     if (lane == 0) {
-        if (optimizer->end == PC_DEPTH_UNDER_WAY) {
+        if (optimizer->end == PC_DEPTH_RUNNING) {
             pc_depth_optimizer_continue(optimizer, returns ? __ffs((int)returns) - 1 : 0);
         }
-        if (optimizer->base.level != level || optimizer->end != PC_DEPTH_UNDER_WAY) {
+        if (optimizer->base.level != level || optimizer->end != PC_DEPTH_RUNNING) {
             const unsigned long long now = pc_nanoseconds();
             optimizer->seconds[level] += 1e-9 * (double)(now - shared->time);
             shared->time = now;
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(THREADS, 1) optimizer_kernel(const __grid_cons
         begin(&task, &shared);
     }
     __syncthreads();
-    for (uint32_t pass = 1; shared.optimizer.end == PC_DEPTH_UNDER_WAY; pass++) {
+    for (uint32_t pass = 1; shared.optimizer.end == PC_DEPTH_RUNNING; pass++) {
         const int n = shared.optimizer.base.level, groups = pc_depth_groups(&task.source[n], task.source[n].loads);
         const int blocks = (int)gridDim.x, messages = groups > blocks ? groups : blocks;
         const pc_depth_step step = shared.optimizer.step;
@@ -209,7 +209,7 @@ __global__ void __launch_bounds__(THREADS, 1) optimizer_kernel(const __grid_cons
         }
         const double sum = collect(&task, groups, messages, pass);
         if (threadIdx.x < 32) {
-            go_on(sum, &shared);
+            continue_optimizer(sum, &shared);
         }
         __syncthreads();
     }

@@ -1,19 +1,19 @@
-/* Method ndt: distribution-to-distribution NDT on the moments of the points in cubic cells.
+/* Method ndt: distribution-to-distribution NDT on the moments of the points in cubic voxels.
  *
- * The target is divided into cells; each keeps the count, the mean m and the covariance C of its points. An iteration
- * moves the source by the present pose and adds it to these cells; where the n points of the source in a cell have the
- * mean q, the residual is d = q - m. It is weighted by W = s^2 (C + s^2 I)^-2: with C = sum of l e e^T over
+ * The target is divided into voxels; each keeps the count, the mean m and the covariance C of its points. An iteration
+ * moves the source by the present pose and adds it to these voxels; where the n points of the source in a voxel have
+ * the mean q, the residual is d = q - m. It is weighted by W = s^2 (C + s^2 I)^-2: with C = sum of l e e^T over
  * eigenvectors e, W is the sum of s^2 / (l + s^2)^2 e e^T, which is 1 / s^2 across a plane (l << s^2) and nearly 0
- * along it: cells slide along their surfaces as in point-to-plane ICP, and no eigenvector is computed. A cell that has
- * no extent in a second direction takes the normal of its parent instead (pc_ndt_finish). Gauss-Newton
- * steps maximize the sum over cells of w k^2 / (k^2 + d^T W d), where w grows with the points of the two means and
+ * along it: voxels slide along their surfaces as in point-to-plane ICP, and no eigenvector is computed. A voxel that
+ * has no extent in a second direction takes the normal of its parent instead (pc_ndt_finish). Gauss-Newton steps
+ * maximize the sum over voxels of w k^2 / (k^2 + d^T W d), where w grows with the points of the two means and
  * saturates; its derivative is the squared Geman-McClure kernel (k^2 / (k^2 + d^T W d))^2.
  *
- * Advantages: no neighbour search, no normals, no preprocessing of the source. Noise averages out within a cell. Both
- * means are taken over the same cell, so the sampling pattern of the points cancels to first order.
+ * Advantages: no neighbour search, no normals, no preprocessing of the source. Noise averages out within a voxel. Both
+ * means are taken over the same voxel, so the sampling pattern of the points cancels to first order.
  *
- * Levels go from wide cells to fine ones. The wide ones, and the first steps at the finest, take a part of the source.
- * The last steps take all of it and two grids that are shifted by half a cell, since a surface near a cell's face is
+ * Levels go from wide voxels to fine ones. The wide ones, and the first steps at the finest, take a part of the source.
+ * The last steps take all of it and two grids that are shifted by half a voxel, since a surface near a voxel's face is
  * sampled badly in one of them only. Related: Biber and Strasser 2003 (NDT), Stoyanov et al. 2012 (D2D-NDT), Segal et
  * al. 2009 (generalized ICP), Koide et al. 2021 (voxelized GICP). */
 #include "ndt.h"
@@ -27,7 +27,7 @@
 #define SIGMA    0.055
 #define WIDENING 0.05
 
-/* Of a finest cell. */
+/* Of a finest voxel. */
 static double edge_of(const pc_register_work *w) {
     return 2.0 * w->params->voxel;
 }
@@ -109,7 +109,7 @@ void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin) {
     if (optimizer->end == PC_NDT_NO_OVERLAP) {
         w->stopped = true;
         snprintf(r->reason, sizeof r->reason,
-                 "no overlap: no source point lies in a cell of %g m with at least %d points of the target; start "
+                 "no overlap: no source point lies in a voxel of %g m with at least %d points of the target; start "
                  "closer or use a larger voxel",
                  optimizer->edge * (double)(1 << optimizer->phase.level), PC_NDT_MIN_POINTS);
     } else {
@@ -127,7 +127,7 @@ static pcgpu_status lay_target(pc_ndt_work *c, pc_ndt_target *target) {
     return PCGPU_OK;
 }
 
-/* Lays out the target; a back end may begin to build its cells when the pair is a single one. */
+/* Lays out the target; a back end may begin to build its voxels when the pair is a single one. */
 static pcgpu_status begin(pc_ndt_work *c, pc_ndt_job *job) {
     if (c->target.n < PC_REGISTER_MIN_POINTS) {
         return PCGPU_OK;

@@ -32,8 +32,8 @@ typedef pcgpu_status pc_ndt_target_fn(pc_ndt_work *c, pc_ndt_job *job);
 pcgpu_status pc_ndt_select(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_target_fn *then,
                            pc_ndt_job *job);
 
-/* Shifts the target near 0 and lays out its grid; `edge`: of a finest cell, metres. Errors: ARGUMENT (it spans too many
- * cells). */
+/* Shifts the target near 0 and lays out its grid; `edge`: of a finest voxel, metres. Errors: ARGUMENT (it spans too
+ * many voxels). */
 pcgpu_status pc_ndt_arrange_target(pc_ndt_work *c, double edge);
 
 /* Then the source: shifts it near 0 and chooses its parts; updates offsets and pose. */
@@ -42,7 +42,7 @@ void pc_ndt_arrange_source(pc_ndt_work *c);
 /* All of the above: makes a job of two clouds. Its optimizer has no level when there are too few usable points. */
 pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_job *job);
 
-/* A target that several registrations share. Once it is held, the back end has its cells. */
+/* A target that several registrations share. Once it is held, the back end has its voxels. */
 typedef struct pc_ndt_held {
     void *sequence; /* the back end's state of it */
     bool held;
@@ -54,7 +54,7 @@ typedef struct pc_ndt_held {
 /* Registers selected points. `target` NULL: the local map of the sequence, which is held; else its points, which are
  * used when it is not held yet. Both are settled, stay as they are, and have been sent to the sequence. */
 pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_points *target, pc_ndt_held *held);
-/* Sets the target ahead of time, so that a device makes its cells meanwhile; as above. Nothing happens when there are
+/* Sets the target ahead of time, so that a device makes its voxels meanwhile; as above. Nothing happens when there are
  * too few points. */
 pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_points *target, pc_ndt_held *held);
 

@@ -1,4 +1,4 @@
-/* Method ndt on the CPU: accumulates the transformed source in the target's cells, and takes sums over cells. */
+/* Method ndt on the CPU: accumulates the transformed source in the target's voxels, and takes sums over voxels. */
 #include "ndt_cpu.h"
 
 #include <stdlib.h>
@@ -46,9 +46,10 @@ pcgpu_status pc_ndt_take_source(pcgpu_context *context, pc_ndt_state *s, const p
     return PCGPU_OK;
 }
 
-/* ---- the source in cells ----------------------------------------------------------------------------------------- */
+/* ---- the source in voxels
+ * ----------------------------------------------------------------------------------------- */
 
-/* Prefix sums of coordinates, in 64 bits with overflow: the difference, less the cell's corner, fits. */
+/* Prefix sums of coordinates, in 64 bits with overflow: the difference, less the voxel's corner, fits. */
 typedef struct running {
     uint64_t x_y[AT_A_TIME + 1], z[AT_A_TIME + 1];
 } running;
@@ -68,8 +69,8 @@ PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz,
     }
 }
 
-/* Numbers of the cells with these keys. Memory accesses of all keys overlap; few are not in their first slot. */
-PC_INLINE void find_cells(const pc_ndt_grid *g, const uint64_t *keys, int n, uint32_t *cells) {
+/* Numbers of the voxels with these keys. Memory accesses of all keys overlap; few are not in their first slot. */
+PC_INLINE void find_voxels(const pc_ndt_grid *g, const uint64_t *keys, int n, uint32_t *voxels) {
     uint32_t at[AT_A_TIME];
     int32_t others[AT_A_TIME];
     int count = 0;
@@ -77,23 +78,23 @@ PC_INLINE void find_cells(const pc_ndt_grid *g, const uint64_t *keys, int n, uin
         at[k] = pc_ndt_slot(g, keys[k]);
     }
     for (int k = 0; k < n; k++) {
-        cells[k] = g->slots[at[k]];
+        voxels[k] = g->slots[at[k]];
     }
     for (int k = 0; k < n; k++) {
         others[count] = k;
-        count += (cells[k] != 0) & (g->keys[cells[k]] != keys[k]);
+        count += (voxels[k] != 0) & (g->keys[voxels[k]] != keys[k]);
     }
     for (int k = 0; k < count; k++) {
-        cells[others[k]] = pc_ndt_find_from(g, keys[others[k]], at[others[k]]);
+        voxels[others[k]] = pc_ndt_find_from(g, keys[others[k]], at[others[k]]);
     }
 }
 
-/* Adds the runs of one block of points to the cells of one grid: first where each run belongs, then the sums, so that
+/* Adds the runs of one block of points to the voxels of one grid: first where each run belongs, then the sums, so that
  * the memory accesses of the searches overlap. */
 PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *uy, const int32_t *uz, int n,
                         const running *r, uint32_t *source, uint8_t *touched) {
     int32_t ends[AT_A_TIME];
-    uint32_t cells[AT_A_TIME];
+    uint32_t voxels[AT_A_TIME];
     uint64_t keys[AT_A_TIME];
     const int shift = g->shift;
     const int32_t half = g->half;
@@ -102,12 +103,12 @@ PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *
         keys[k] = pc_ndt_key((uint32_t)(ux[first] + half) >> shift, (uint32_t)(uy[first] + half) >> shift,
                              (uint32_t)(uz[first] + half) >> shift);
     }
-    find_cells(g, keys, runs, cells);
+    find_voxels(g, keys, runs, voxels);
     for (int k = 0; k < runs; k++) {
-        __builtin_prefetch(source + 4 * (size_t)cells[k], 1);
+        __builtin_prefetch(source + 4 * (size_t)voxels[k], 1);
     }
     for (int k = 0; touched && k < runs; k++) {
-        touched[cells[k] / PC_NDT_LANES] = 1;
+        touched[voxels[k] / PC_NDT_LANES] = 1;
     }
     const uint64_t mask = ~(((uint64_t)1 << shift) - 1);
     for (int k = 0, first = 0; k < runs; first = ends[k++]) {
@@ -116,7 +117,7 @@ PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *
         uint64_t y = ((uint64_t)(uy[first] + half) & mask) - (uint64_t)half;
         uint64_t z = ((uint64_t)(uz[first] + half) & mask) - (uint64_t)half;
         uint64_t x_y = r->x_y[ends[k]] - r->x_y[first] - points * (x + (y << 32));
-        uint32_t *to = source + 4 * (size_t)cells[k];
+        uint32_t *to = source + 4 * (size_t)voxels[k];
         to[0] += (uint32_t)points;
         to[1] += (uint32_t)x_y;
         to[2] += (uint32_t)(x_y >> 32);
@@ -124,7 +125,7 @@ PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *
     }
 }
 
-/* Of the source in all cells of a grid, up to whole blocks of lanes. */
+/* Of the source in all voxels of a grid, up to whole blocks of lanes. */
 PC_INLINE size_t blocks_of(const pc_ndt_grid *g) {
     return ((size_t)g->count + PC_NDT_LANES - 1) / PC_NDT_LANES;
 }
@@ -197,7 +198,7 @@ static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one
 }
 
 /* Memory for the sums of each thread; that of a local map is zero where a pass has not been, so it is made when its
- * cells change. */
+ * voxels change. */
 static bool take_source(pc_ndt_grid *g, bool local_map, int team) {
     const size_t values = values_of(g) * (size_t)team, blocks = blocks_of(g) * (size_t)team;
     g->source = pc_buffer_take(&g->memory[PC_NDT_MEMORY_SOURCE], values * sizeof *g->source + 1, false);
@@ -247,7 +248,7 @@ pcgpu_status pc_ndt_add_pass(pcgpu_context *context, pc_ndt_state *s, const pc_n
     s->grid_count = p->grids;
     for (int k = 0; k < s->grid_count; k++) {
         if (!take_source(s->grids[k], s->on_local_map, team)) {
-            return pc_fail_memory(context, values_of(s->grids[k]) * (size_t)team * 4, "the source in cells");
+            return pc_fail_memory(context, values_of(s->grids[k]) * (size_t)team * 4, "the source in voxels");
         }
     }
     passing all = {s, p, team};
@@ -256,14 +257,15 @@ pcgpu_status pc_ndt_add_pass(pcgpu_context *context, pc_ndt_state *s, const pc_n
         pc_run_parts(context, team, join_part, &all);
     }
     for (int k = 0; k < s->grid_count; k++) {
-        memset(s->grids[k]->source, 0, 4 * sizeof *s->grids[k]->source); /* of cell 0, which is none */
+        memset(s->grids[k]->source, 0, 4 * sizeof *s->grids[k]->source); /* of voxel 0, which is none */
     }
     return PCGPU_OK;
 }
 
-/* ---- sums over cells --------------------------------------------------------------------------------------------- */
+/* ---- sums over voxels
+ * --------------------------------------------------------------------------------------------- */
 
-/* Adds LANES cells; their sums of the source come cell by cell. */
+/* Adds LANES voxels; their sums of the source come voxel by voxel. */
 PC_INLINE void add_lanes(const pc_ndt_step *step, const pc_ndt_block *block, const uint32_t *source,
                          float *restrict sums) {
     enum { L = PC_NDT_LANES };
@@ -286,7 +288,7 @@ PC_INLINE void halve_all(const double *restrict from, int half, double *restrict
     }
 }
 
-/* One chunk of cells. */
+/* One chunk of voxels. */
 PC_INLINE void sum_chunk(const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, double *to) {
     enum { L = PC_NDT_LANES };
     const pc_ndt_step step = *given;
@@ -302,7 +304,7 @@ PC_INLINE void sum_chunk(const pc_ndt_grid *g, const pc_ndt_step *given, int32_t
     }
     double lanes[PC_NDT_SUMS * L], halves[PC_NDT_SUMS * L / 2];
     if (!some) {
-        memset(to, 0, PC_NDT_SUMS * sizeof *to); /* the sums of no cells */
+        memset(to, 0, PC_NDT_SUMS * sizeof *to); /* the sums of no voxels */
         return;
     }
     for (int i = 0; i < PC_NDT_SUMS * L; i++) {
@@ -343,7 +345,7 @@ pcgpu_status pc_ndt_sum(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_st
     }
     double *parts = pc_buffer_take(&s->chunks, ((size_t)all + 1) * PC_NDT_SUMS * sizeof *parts, false);
     if (!parts) {
-        return pc_fail_memory(context, (uint64_t)all * PC_NDT_SUMS * 8, "the sums over cells");
+        return pc_fail_memory(context, (uint64_t)all * PC_NDT_SUMS * 8, "the sums over voxels");
     }
     summing m = {s, step, chunks[0], parts};
     pc_run_ranges(context, all, all < 2 * CHUNKS_A_THREAD ? all : CHUNKS_A_THREAD / 2, sum_chunks, &m);

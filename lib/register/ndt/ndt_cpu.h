@@ -1,7 +1,7 @@
-/* Shared by the files of method ndt on the CPU: ndt_cpu_grid.c (cells and their hash table), ndt_cpu_target.c (cells of
- * the target), ndt_cpu_local_map.c (cells of a local map), ndt_cpu_finish.c (means and weights of cells), ndt_cpu.c
- * (source points in cells, sums over cells) and ndt_cpu_ops.c (operations of the back end). The arithmetic is in
- * ndt_math.h. */
+/* Shared by the files of method ndt on the CPU: ndt_cpu_grid.c (voxels and their hash table), ndt_cpu_target.c (voxels
+ * of the target), ndt_cpu_local_map.c (voxels of a local map), ndt_cpu_finish.c (means and weights of voxels),
+ * ndt_cpu.c (source points in voxels, sums over voxels) and ndt_cpu_ops.c (operations of the back end). The arithmetic
+ * is in ndt_math.h. */
 #ifndef PC_NDT_CPU_H
 #define PC_NDT_CPU_H
 
@@ -23,18 +23,18 @@ enum {
     PC_NDT_MEMORIES
 };
 
-/* Cells in the order of their first point and a table that finds them: open addressing, a slot holding the number of a
- * cell or 0. Cell 0 is a dummy for points without a cell, since a branch would be mispredicted too often. */
+/* Voxels in the order of their first point and a table that finds them: open addressing, a slot holding the number of a
+ * voxel or 0. Voxel 0 is a dummy for points without a voxel, since a branch would be mispredicted too often. */
 typedef struct pc_ndt_grid {
-    int shift;               /* bits of a coordinate within a cell */
-    int32_t half;            /* added to coordinates: half a cell in the second grid, else 0 */
-    int32_t count, capacity; /* cell 0 counts */
+    int shift;               /* bits of a coordinate within a voxel */
+    int32_t half;            /* added to coordinates: half a voxel in the second grid, else 0 */
+    int32_t count, capacity; /* voxel 0 counts */
     int bits;                /* of a slot's number */
     uint32_t *slots;         /* 2^bits */
     uint64_t *keys;          /* capacity */
     pc_ndt_moments *moments; /* capacity */
-    pc_ndt_block *blocks;    /* for PC_NDT_CHUNK cells at a time */
-    uint32_t *source;        /* points, sums of x, y and z of each cell, for each thread one after the other */
+    pc_ndt_block *blocks;    /* for PC_NDT_CHUNK voxels at a time */
+    uint32_t *source;        /* points, sums of x, y and z of each voxel, for each thread one after the other */
     uint8_t *touched;        /* of a local map: 1 for each block that a pass has added to, for each thread; else NULL */
     size_t touched_blocks;   /* and how they were laid out */
     int touched_team;
@@ -69,9 +69,9 @@ typedef struct pc_ndt_cpu_scan {
 } pc_ndt_cpu_scan;
 
 typedef struct pc_ndt_cpu_sequence {
-    pc_ndt_state cells;
+    pc_ndt_state voxels;
     pc_ndt_cpu_scan scan[PC_SCANS];
-    pc_ndt_target target; /* when `pending`: its cells are not made yet */
+    pc_ndt_target target; /* when `pending`: its voxels are not made yet */
     bool pending;
     pc_ndt_measure measure; /* of the target, when it is a scan */
 } pc_ndt_cpu_sequence;
@@ -80,22 +80,22 @@ PC_INLINE uint32_t pc_ndt_slot(const pc_ndt_grid *g, uint64_t key) {
     return (uint32_t)(key * 0x9E3779B97F4A7C15ull >> (64 - g->bits));
 }
 
-/* Number of the cell with this key, or 0; at: its first slot. The condition is branch-free, so a miss is predicted as
+/* Number of the voxel with this key, or 0; at: its first slot. The condition is branch-free, so a miss is predicted as
  * well as a hit. */
 PC_INLINE uint32_t pc_ndt_find_from(const pc_ndt_grid *g, uint64_t key, uint32_t at) {
-    uint32_t mask = (1u << g->bits) - 1, cell = g->slots[at];
-    while (__builtin_expect(((g->keys[cell] ^ key) & (0 - (uint64_t)(cell != 0))) != 0, 0)) {
+    uint32_t mask = (1u << g->bits) - 1, voxel = g->slots[at];
+    while (__builtin_expect(((g->keys[voxel] ^ key) & (0 - (uint64_t)(voxel != 0))) != 0, 0)) {
         at = (at + 1) & mask;
-        cell = g->slots[at];
+        voxel = g->slots[at];
     }
-    return cell;
+    return voxel;
 }
 
 PC_INLINE uint32_t pc_ndt_find(const pc_ndt_grid *g, uint64_t key) {
     return pc_ndt_find_from(g, key, pc_ndt_slot(g, key));
 }
 
-/* Ends of runs of consecutive points in one cell; returns how many. Flags are computed for all points at once and
+/* Ends of runs of consecutive points in one voxel; returns how many. Flags are computed for all points at once and
  * compacted without a branch, which would be mispredicted at nearly every end. */
 PC_INLINE int pc_ndt_runs(const int32_t *ux, const int32_t *uy, const int32_t *uz, int n, int32_t half, int shift,
                           int32_t *ends) {
@@ -128,38 +128,38 @@ PC_INLINE void pc_ndt_quantize_all(const pc_ndt_map *map, const float *restrict 
     }
 }
 
-/* ndt_cpu_grid.c. pc_ndt_reserve: capacity for `cells` cells; when memory is short it returns false and the grid is
+/* ndt_cpu_grid.c. pc_ndt_reserve: capacity for `voxels` voxels; when memory is short it returns false and the grid is
  * unchanged. pc_ndt_empty_grid: empties a grid that has a capacity. pc_ndt_begin_grid: an empty grid with a capacity.
  */
-bool pc_ndt_reserve(pc_ndt_grid *g, int64_t cells);
+bool pc_ndt_reserve(pc_ndt_grid *g, int64_t voxels);
 void pc_ndt_empty_grid(pc_ndt_grid *g, int shift, int32_t half);
-bool pc_ndt_begin_grid(pc_ndt_grid *g, int shift, int32_t half, int64_t cells);
+bool pc_ndt_begin_grid(pc_ndt_grid *g, int shift, int32_t half, int64_t voxels);
 void pc_ndt_free_grid(pc_ndt_grid *g);
 /* Rebuilds the table from the keys. */
 void pc_ndt_place_all(pc_ndt_grid *g);
-/* A new cell; 0 when memory is short. */
+/* A new voxel; 0 when memory is short. */
 uint32_t pc_ndt_append(pc_ndt_grid *g, uint64_t key);
 
-/* The number of a cell, which is new when there is none; 0 when memory is short. */
+/* The number of a voxel, which is new when there is none; 0 when memory is short. */
 PC_INLINE uint32_t pc_ndt_take(pc_ndt_grid *g, uint64_t key) {
-    uint32_t cell = pc_ndt_find(g, key);
-    return cell ? cell : pc_ndt_append(g, key);
+    uint32_t voxel = pc_ndt_find(g, key);
+    return voxel ? voxel : pc_ndt_append(g, key);
 }
 
 /* ndt_cpu_target.c */
 /* Adds moments whose corner lies (dx, dy, dz) fixed-point units from that of `to`. */
 void pc_ndt_add_moments(pc_ndt_moments *to, const pc_ndt_moments *m, int64_t dx, int64_t dy, int64_t dz);
-/* The finest cells of both grids of a scan, then the wider ones. False when memory is short. */
+/* The finest voxels of both grids of a scan, then the wider ones. False when memory is short. */
 bool pc_ndt_add_target(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *t);
 bool pc_ndt_merge_levels(pc_ndt_state *s, int levels);
-/* Centroid and number of cells from a finest grid; radii of gyration from its blocks. */
+/* Centroid and number of voxels from a finest grid; radii of gyration from its blocks. */
 void pc_ndt_find_center(const pc_ndt_grid *g, const pc_ndt_target *t, pc_ndt_measure *measure);
 void pc_ndt_find_gyration(const pc_ndt_grid *g, pc_ndt_measure *measure);
-/* ndt_cpu_local_map.c: frees the kept cells, too. */
+/* ndt_cpu_local_map.c: frees the kept voxels, too. */
 void pc_ndt_free_local_map(pc_ndt_state *s);
 
-/* Memory for the blocks of `cells` cells, with what was in it when `keep`; false when it is short. */
-bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t cells, bool keep);
+/* Memory for the blocks of `voxels` voxels, with what was in it when `keep`; false when it is short. */
+bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t voxels, bool keep);
 /* Fills g->blocks; wider: the grid of the parents, finished, or NULL. False when memory is short. */
 bool pc_ndt_finish_grid(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_target *t, const double center[3],
                         pc_ndt_grid *g, const pc_ndt_grid *wider);
@@ -170,8 +170,8 @@ void pc_ndt_finish_stale(pcgpu_context *context, const pc_ndt_state *s, const pc
 /* ndt_cpu_ops.c: the context's state, NULL when memory is short. */
 pc_ndt_state *pc_ndt_state_of(pcgpu_context *context);
 
-/* Steps of a registration on a state: the target's cells, the source, then passes, each followed by any number of sums.
- * Memory is reused by the next registration. */
+/* Steps of a registration on a state: the target's voxels, the source, then passes, each followed by any number of
+ * sums. Memory is reused by the next registration. */
 pcgpu_status pc_ndt_make_target(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_target *target,
                                 pc_ndt_measure *measure);
 pcgpu_status pc_ndt_take_source(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_source *source);
@@ -180,7 +180,7 @@ pcgpu_status pc_ndt_sum(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_st
 /* Merges a scan into the map of the state, which becomes the target. */
 pcgpu_status pc_ndt_merge_scan(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *merge,
                                pc_ndt_measure *measure);
-/* Keeps the cells of the map; cuts a map from those that are kept (ndt_ops.h: sequence_cut). */
+/* Keeps the voxels of the map; cuts a map from those that are kept (ndt_ops.h: sequence_cut). */
 void pc_ndt_keep(pc_ndt_state *s);
 pcgpu_status pc_ndt_cut(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *merge, pc_ndt_measure *measure);
 

@@ -1,4 +1,4 @@
-/* Means and weights of the cells of the target, a block of lanes at a time. */
+/* Means and weights of the voxels of the target, a block of lanes at a time. */
 #include "ndt_cpu.h"
 
 enum {
@@ -22,20 +22,20 @@ typedef struct finishing {
     pc_simd simd;
 } finishing;
 
-/* Fills lane l. Padding has no points. A parent that is not there is cell 0, whose normal is 0. */
-PC_INLINE void take_cell(const finishing *f, int32_t cell, inputs *in, int l) {
+/* Fills lane l. Padding has no points. A parent that is not there is voxel 0, whose normal is 0. */
+PC_INLINE void take_voxel(const finishing *f, int32_t voxel, inputs *in, int l) {
     enum { L = PC_NDT_LANES };
     const pc_ndt_grid *g = f->g;
-    if (cell >= g->count) {
+    if (voxel >= g->count) {
         return;
     }
-    const pc_ndt_moments *from = &g->moments[cell];
+    const pc_ndt_moments *from = &g->moments[voxel];
     const int64_t values[MOMENTS] = {from->n,  from->x,  from->y,  from->z,  from->xx,
                                      from->xy, from->xz, from->yy, from->yz, from->zz};
     for (int k = 0; k < MOMENTS; k++) {
         in->m[k * L + l] = (double)values[k];
     }
-    const uint64_t key = g->keys[cell];
+    const uint64_t key = g->keys[voxel];
     const uint32_t parent = f->wider ? pc_ndt_find(f->wider, pc_ndt_parent_key(key)) : 0;
     for (int k = 0; f->wider && k < ROWS; k++) {
         in->normal[k * L + l] = (double)f->wider->blocks[parent / L].normal[k][parent % L];
@@ -58,7 +58,7 @@ PC_INLINE void finish_blocks(const finishing *f, int32_t begin, int32_t end) {
     for (int32_t b = begin; b < end; b++) {
         inputs in = {0};
         for (int l = 0; l < PC_NDT_LANES; l++) {
-            take_cell(f, b * PC_NDT_LANES + l, &in, l);
+            take_voxel(f, b * PC_NDT_LANES + l, &in, l);
         }
         finish_lanes(f, &in, &f->g->blocks[b]);
     }
@@ -66,18 +66,18 @@ PC_INLINE void finish_blocks(const finishing *f, int32_t begin, int32_t end) {
 
 PC_SIMD_FORMS_OF(finish_blocks, (const finishing *f, int32_t begin, int32_t end), (f, begin, end))
 
-/* Finishes up to a block of lanes of cells that are anywhere. */
-PC_INLINE void finish_cells(const finishing *f, const int32_t *cells, int count) {
+/* Finishes up to a block of lanes of voxels that are anywhere. */
+PC_INLINE void finish_voxels(const finishing *f, const int32_t *voxels, int count) {
     enum { L = PC_NDT_LANES, VALUES = sizeof(pc_ndt_block) / sizeof(float) / L };
     inputs in = {0};
     pc_ndt_block block;
     for (int l = 0; l < count; l++) {
-        take_cell(f, cells[l], &in, l);
+        take_voxel(f, voxels[l], &in, l);
     }
     finish_lanes(f, &in, &block);
     for (int l = 0; l < count; l++) {
         const float *from = (const float *)&block + l; /* a block is rows of lanes */
-        float *to = (float *)&f->g->blocks[cells[l] / L] + cells[l] % L;
+        float *to = (float *)&f->g->blocks[voxels[l] / L] + voxels[l] % L;
         for (int k = 0; k < VALUES; k++) {
             to[k * L] = from[k * L];
         }
@@ -86,19 +86,19 @@ PC_INLINE void finish_cells(const finishing *f, const int32_t *cells, int count)
 
 /* The stale lanes of blocks [begin, end): few of a block are. */
 PC_INLINE void finish_stale(const finishing *f, int32_t begin, int32_t end) {
-    int32_t cells[PC_NDT_LANES];
+    int32_t voxels[PC_NDT_LANES];
     int count = 0;
     for (int32_t b = begin; b < end; b++) {
         for (uint32_t lanes = f->g->stale[b]; lanes; lanes &= lanes - 1) {
-            cells[count++] = b * PC_NDT_LANES + __builtin_ctz(lanes);
+            voxels[count++] = b * PC_NDT_LANES + __builtin_ctz(lanes);
             if (count == PC_NDT_LANES) {
-                finish_cells(f, cells, count);
+                finish_voxels(f, voxels, count);
                 count = 0;
             }
         }
         f->g->stale[b] = 0;
     }
-    finish_cells(f, cells, count);
+    finish_voxels(f, voxels, count);
 }
 
 PC_SIMD_FORMS_OF(finish_stale, (const finishing *f, int32_t begin, int32_t end), (f, begin, end))
@@ -120,12 +120,13 @@ static void run(pcgpu_context *context, const pc_ndt_state *s, const pc_ndt_targ
 }
 
 /* Up to whole chunks, whose padding the sums read. */
-static int64_t blocks_of(int64_t cells) {
-    return (cells + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK * (PC_NDT_CHUNK / PC_NDT_LANES);
+static int64_t blocks_of(int64_t voxels) {
+    return (voxels + PC_NDT_CHUNK - 1) / PC_NDT_CHUNK * (PC_NDT_CHUNK / PC_NDT_LANES);
 }
 
-bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t cells, bool keep) {
-    void *blocks = pc_buffer_take(&g->memory[PC_NDT_MEMORY_BLOCKS], (size_t)blocks_of(cells) * sizeof *g->blocks, keep);
+bool pc_ndt_reserve_blocks(pc_ndt_grid *g, int64_t voxels, bool keep) {
+    void *blocks =
+        pc_buffer_take(&g->memory[PC_NDT_MEMORY_BLOCKS], (size_t)blocks_of(voxels) * sizeof *g->blocks, keep);
     g->blocks = g->memory[PC_NDT_MEMORY_BLOCKS].memory;
     return blocks;
 }

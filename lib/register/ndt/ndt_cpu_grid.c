@@ -1,4 +1,4 @@
-/* A grid of cells: keys and moments in the order of their first points, and the hash table of the keys. */
+/* A grid of voxels: keys and moments in the order of their first points, and the hash table of the keys. */
 #include "ndt_cpu.h"
 
 #include <stdlib.h>
@@ -12,17 +12,17 @@ void pc_ndt_free_grid(pc_ndt_grid *g) {
     }
 }
 
-/* Cells for a table of 2^bits slots, which is the faster the emptier it is. */
+/* Voxels for a table of 2^bits slots, which is the faster the emptier it is. */
 static int32_t capacity_of(int bits) {
     return (int32_t)(3u << (bits - 4));
 }
 
-static void place(pc_ndt_grid *g, int32_t cell) {
-    uint32_t mask = (1u << g->bits) - 1, at = pc_ndt_slot(g, g->keys[cell]);
+static void place(pc_ndt_grid *g, int32_t voxel) {
+    uint32_t mask = (1u << g->bits) - 1, at = pc_ndt_slot(g, g->keys[voxel]);
     while (g->slots[at]) {
         at = (at + 1) & mask;
     }
-    g->slots[at] = (uint32_t)cell;
+    g->slots[at] = (uint32_t)voxel;
 }
 
 void pc_ndt_place_all(pc_ndt_grid *g) {
@@ -32,13 +32,13 @@ void pc_ndt_place_all(pc_ndt_grid *g) {
     }
 }
 
-/* Capacity for so many cells; `keep` keeps those that are there. The grid is unchanged when memory is short. */
-static bool reserve(pc_ndt_grid *g, int64_t cells, bool keep) {
+/* Capacity for so many voxels; `keep` keeps those that are there. The grid is unchanged when memory is short. */
+static bool reserve(pc_ndt_grid *g, int64_t voxels, bool keep) {
     int bits = FEWEST_BITS;
-    while (bits < 30 && (int64_t)capacity_of(bits) < cells) {
+    while (bits < 30 && (int64_t)capacity_of(bits) < voxels) {
         bits++;
     }
-    if (cells > capacity_of(bits)) {
+    if (voxels > capacity_of(bits)) {
         return false;
     }
     const size_t most = (size_t)capacity_of(bits);
@@ -61,8 +61,8 @@ static bool reserve(pc_ndt_grid *g, int64_t cells, bool keep) {
     return true;
 }
 
-bool pc_ndt_reserve(pc_ndt_grid *g, int64_t cells) {
-    return cells <= g->capacity || reserve(g, cells, true);
+bool pc_ndt_reserve(pc_ndt_grid *g, int64_t voxels) {
+    return voxels <= g->capacity || reserve(g, voxels, true);
 }
 
 void pc_ndt_empty_grid(pc_ndt_grid *g, int shift, int32_t half) {
@@ -74,8 +74,8 @@ void pc_ndt_empty_grid(pc_ndt_grid *g, int shift, int32_t half) {
     memset(g->slots, 0, sizeof *g->slots << g->bits);
 }
 
-bool pc_ndt_begin_grid(pc_ndt_grid *g, int shift, int32_t half, int64_t cells) {
-    if (!reserve(g, cells, false)) {
+bool pc_ndt_begin_grid(pc_ndt_grid *g, int shift, int32_t half, int64_t voxels) {
+    if (!reserve(g, voxels, false)) {
         return false;
     }
     pc_ndt_empty_grid(g, shift, half);
@@ -87,9 +87,9 @@ uint32_t pc_ndt_append(pc_ndt_grid *g, uint64_t key) {
     if (g->count == g->capacity && (g->bits >= 30 || !reserve(g, capacity_of(g->bits + 1), true))) {
         return 0;
     }
-    int32_t cell = g->count++;
-    g->keys[cell] = key;
-    memset(&g->moments[cell], 0, sizeof g->moments[cell]);
-    place(g, cell);
-    return (uint32_t)cell;
+    int32_t voxel = g->count++;
+    g->keys[voxel] = key;
+    memset(&g->moments[voxel], 0, sizeof g->moments[voxel]);
+    place(g, voxel);
+    return (uint32_t)voxel;
 }

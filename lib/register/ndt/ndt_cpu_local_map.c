@@ -1,12 +1,12 @@
-/* Local map: cells that persist from scan to scan and are the target of registration. A scan is accumulated in cells of
- * its own, as a target is, and these are merged into the map. Only cells that changed get new means and weights. Cells
- * keep the order in which they were first seen, so that the sums over them have one order. */
+/* Local map: voxels that persist from scan to scan and are the target of registration. A scan is accumulated in voxels
+ * of its own, as a target is, and these are merged into the map. Only voxels that changed get new means and weights.
+ * Voxels keep the order in which they were first seen, so that the sums over them have one order. */
 #include "ndt_cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRIDS = PC_NDT_MAX_LEVELS + 1, SHIFTED = PC_NDT_MAX_LEVELS, FIRST_CELLS = 1 << 14 };
+enum { GRIDS = PC_NDT_MAX_LEVELS + 1, SHIFTED = PC_NDT_MAX_LEVELS, FIRST_VOXELS = 1 << 14 };
 
 /* The grids of a local map that are in use: those of its levels, then the shifted one. */
 static int grid_at(int i, int levels) {
@@ -26,7 +26,7 @@ void pc_ndt_free_local_map(pc_ndt_state *s) {
     free_grids(&s->kept);
 }
 
-/* Renumbers the cells for a box that begins `by` cells later on each axis, and drops those outside it. */
+/* Renumbers the voxels for a box that begins `by` voxels later on each axis, and drops those outside it. */
 static void move_grid(pc_ndt_grid *g, const int64_t by[3], const float limit[3]) {
     int32_t kept = 1;
     for (int32_t i = 1; i < g->count; i++) {
@@ -41,8 +41,9 @@ static void move_grid(pc_ndt_grid *g, const int64_t by[3], const float limit[3])
 }
 
 /* Stale lanes of each block of the capacity; new ones are none. */
-static bool reserve_marks(pc_ndt_grid *g, int64_t cells) {
-    size_t before = g->memory[PC_NDT_MEMORY_STALE].bytes, bytes = ((size_t)cells / PC_NDT_LANES + 1) * sizeof *g->stale;
+static bool reserve_marks(pc_ndt_grid *g, int64_t voxels) {
+    size_t before = g->memory[PC_NDT_MEMORY_STALE].bytes,
+           bytes = ((size_t)voxels / PC_NDT_LANES + 1) * sizeof *g->stale;
     const bool good = pc_buffer_take(&g->memory[PC_NDT_MEMORY_STALE], bytes, true);
     g->stale = g->memory[PC_NDT_MEMORY_STALE].memory;
     if (g->memory[PC_NDT_MEMORY_STALE].bytes > before) {
@@ -60,9 +61,9 @@ static bool reserve(pc_ndt_state *s, const pc_ndt_merge *m) {
         const int at = grid_at(i, levels), level = at == SHIFTED ? 0 : at;
         pc_ndt_grid *g = &s->local_map[at];
         const pc_ndt_grid *scan = at == SHIFTED ? &s->shifted : &s->level[at];
-        const int64_t least = FIRST_CELLS >> level, cells = (int64_t)g->count + scan->count;
-        good = pc_ndt_reserve(g, cells > least ? cells : least) && reserve_marks(g, cells) &&
-               pc_ndt_reserve_blocks(g, cells, true);
+        const int64_t least = FIRST_VOXELS >> level, voxels = (int64_t)g->count + scan->count;
+        good = pc_ndt_reserve(g, voxels > least ? voxels : least) && reserve_marks(g, voxels) &&
+               pc_ndt_reserve_blocks(g, voxels, true);
     }
     return good;
 }
@@ -84,25 +85,25 @@ static void move(pc_ndt_state *s, const pc_ndt_merge *m) {
     }
 }
 
-/* Merges the cells of a scan; the capacity has been reserved. Slots are looked up several at a time, so that memory
+/* Merges the voxels of a scan; the capacity has been reserved. Slots are looked up several at a time, so that memory
  * accesses overlap. */
-static void add_cells(const pc_ndt_grid *scan, pc_ndt_grid *g, int64_t most) {
+static void add_voxels(const pc_ndt_grid *scan, pc_ndt_grid *g, int64_t most) {
     enum { AT_A_TIME = 32 };
-    uint32_t cells[AT_A_TIME];
+    uint32_t voxels[AT_A_TIME];
     for (int32_t first = 1; first < scan->count; first += AT_A_TIME) {
         const int32_t n = scan->count - first < AT_A_TIME ? scan->count - first : AT_A_TIME;
         for (int32_t i = 0; i < n; i++) {
             __builtin_prefetch(&g->slots[pc_ndt_slot(g, scan->keys[first + i])]);
         }
         for (int32_t i = 0; i < n; i++) {
-            cells[i] = pc_ndt_take(g, scan->keys[first + i]);
-            __builtin_prefetch(&g->moments[cells[i]], 1);
+            voxels[i] = pc_ndt_take(g, scan->keys[first + i]);
+            __builtin_prefetch(&g->moments[voxels[i]], 1);
         }
         for (int32_t i = 0; i < n; i++) {
-            pc_ndt_moments *m = &g->moments[cells[i]];
+            pc_ndt_moments *m = &g->moments[voxels[i]];
             if (m->n < most) {
                 pc_ndt_add_moments(m, &scan->moments[first + i], 0, 0, 0);
-                g->stale[cells[i] / PC_NDT_LANES] |= (uint16_t)(1u << cells[i] % PC_NDT_LANES);
+                g->stale[voxels[i] / PC_NDT_LANES] |= (uint16_t)(1u << voxels[i] % PC_NDT_LANES);
             }
         }
     }
@@ -118,7 +119,7 @@ static void add_grid(void *state, int part) {
     const int levels = a->m->scan.levels;
     const int at = grid_at(levels - part, levels); /* the two finest, which take longest, come near the beginning */
     const pc_ndt_grid *scan = at == SHIFTED ? &a->s->shifted : &a->s->level[at];
-    add_cells(scan, &a->s->local_map[at], pc_ndt_most_at(a->m->most, at == SHIFTED ? 0 : at));
+    add_voxels(scan, &a->s->local_map[at], pc_ndt_most_at(a->m->most, at == SHIFTED ? 0 : at));
 }
 
 /* Rotations are about the centroid of the scan, not of the local map, which may be far away: a rotation would then be
@@ -132,7 +133,7 @@ static bool measure_scan(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_m
     return good;
 }
 
-/* From wide levels to fine ones: a cell may take the normal of its parent, as it is now. */
+/* From wide levels to fine ones: a voxel may take the normal of its parent, as it is now. */
 static void finish(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_merge *m, const pc_ndt_measure *measure) {
     const int levels = m->scan.levels;
     for (int i = levels - 1; i >= -1; i--) {
@@ -151,7 +152,7 @@ pcgpu_status pc_ndt_merge_scan(pcgpu_context *context, pc_ndt_state *s, const pc
     const int levels = m->scan.levels;
     if (!pc_ndt_add_target(context, s, &m->scan) || !pc_ndt_merge_levels(s, levels) ||
         (m->renew && !measure_scan(context, s, m, &found)) || !reserve(s, m)) {
-        return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the cells of the model");
+        return pc_fail_memory(context, (uint64_t)m->scan.n * 128, "the voxels of the model");
     }
     adding a = {s, m};
     if (m->forget || s->local_map[0].count == 0) {
@@ -162,7 +163,7 @@ pcgpu_status pc_ndt_merge_scan(pcgpu_context *context, pc_ndt_state *s, const pc
     }
     pc_run_parts(context, levels + 1, add_grid, &a);
     finish(context, s, m, &found);
-    found.cells = s->local_map[0].count - 1;
+    found.voxels = s->local_map[0].count - 1;
     *measure = found;
     s->on_local_map = true;
     return PCGPU_OK;
@@ -189,7 +190,7 @@ typedef struct cutting {
     bool failed[GRIDS];
 } cutting;
 
-/* Cuts one grid. Its cells are counted first, so that the memory is that of the box and not of the whole. */
+/* Cuts one grid. Its voxels are counted first, so that the memory is that of the box and not of the whole. */
 static void cut_grid(void *state, int part) {
     cutting *c = state;
     const pc_ndt_target *box = &c->m->scan;
@@ -204,7 +205,7 @@ static void cut_grid(void *state, int part) {
         uint64_t key = from->keys[i];
         count += pc_ndt_move_key(&key, by, from->shift, from->half, box->map.limit);
     }
-    c->failed[part] = !pc_ndt_reserve(to, count > FIRST_CELLS >> level ? count : FIRST_CELLS >> level) ||
+    c->failed[part] = !pc_ndt_reserve(to, count > FIRST_VOXELS >> level ? count : FIRST_VOXELS >> level) ||
                       !reserve_marks(to, count) || !pc_ndt_reserve_blocks(to, count, false);
     if (c->failed[part]) {
         return;
@@ -232,11 +233,11 @@ pcgpu_status pc_ndt_cut(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_me
         failed = failed || c.failed[i];
     }
     if (!s->local_map || failed) {
-        return pc_fail_memory(context, (uint64_t)s->kept[0].count * 256, "the cells of the map");
+        return pc_fail_memory(context, (uint64_t)s->kept[0].count * 256, "the voxels of the map");
     }
     const pc_ndt_merge all = {.scan = m->scan, .renew = true};
     finish(context, s, &all, measure);
-    measure->cells = s->local_map[0].count - 1;
+    measure->voxels = s->local_map[0].count - 1;
     s->on_local_map = true;
     return PCGPU_OK;
 }

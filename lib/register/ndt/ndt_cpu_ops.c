@@ -44,7 +44,7 @@ pc_ndt_state *pc_ndt_state_of(pcgpu_context *context) {
 static pcgpu_status follow(pcgpu_context *context, pc_ndt_state *s, pc_ndt_optimizer *optimizer) {
     double sums[PC_NDT_MOST_SUMS][PC_NDT_SUMS];
     pc_ndt_optimizer_begin(optimizer);
-    while (optimizer->end == PC_NDT_UNDER_WAY) {
+    while (optimizer->end == PC_NDT_RUNNING) {
         const pc_ndt_command *command = &optimizer->command;
         if (command->passes) {
             PC_TRY(pc_ndt_add_pass(context, s, &command->pass));
@@ -98,7 +98,7 @@ static pcgpu_status open_sequence(pcgpu_context *context, void **sequence) {
     if (!q) {
         return pc_fail_memory(context, sizeof *q, "the sequence");
     }
-    q->cells.simd = pc_context_simd(context);
+    q->voxels.simd = pc_context_simd(context);
     return PCGPU_OK;
 }
 
@@ -109,7 +109,7 @@ static void close_sequence(pcgpu_context *context, void *sequence) {
         for (int i = 0; i < PC_SCANS; i++) {
             pc_buffer_free(&q->scan[i].memory);
         }
-        clear_state(&q->cells);
+        clear_state(&q->voxels);
         free(q);
     }
 }
@@ -131,7 +131,7 @@ static pcgpu_status send_scan(pcgpu_context *context, void *sequence, int scan, 
     return PCGPU_OK;
 }
 
-/* Its cells are made by the first registration to it. */
+/* Its voxels are made by the first registration to it. */
 static pcgpu_status set_target(pcgpu_context *context, void *sequence, int scan, const struct pc_ndt_target *target) {
     pc_ndt_cpu_sequence *q = sequence;
     const pc_ndt_cpu_scan *from = &q->scan[scan];
@@ -154,22 +154,22 @@ static pcgpu_status merge_scan(pcgpu_context *context, void *sequence, int scan,
     m.scan.x = from->x;
     m.scan.y = from->y;
     m.scan.z = from->z;
-    PC_TRY(pc_ndt_merge_scan(context, &q->cells, &m, measure));
+    PC_TRY(pc_ndt_merge_scan(context, &q->voxels, &m, measure));
     q->pending = false;
     return PCGPU_OK;
 }
 
-static pcgpu_status keep_cells(pcgpu_context *context, void *sequence) {
+static pcgpu_status keep_voxels(pcgpu_context *context, void *sequence) {
     (void)context;
-    pc_ndt_keep(&((pc_ndt_cpu_sequence *)sequence)->cells);
+    pc_ndt_keep(&((pc_ndt_cpu_sequence *)sequence)->voxels);
     return PCGPU_OK;
 }
 
-static pcgpu_status cut_cells(pcgpu_context *context, void *sequence, const struct pc_ndt_merge *merge,
-                              struct pc_ndt_measure *measure) {
+static pcgpu_status cut_voxels(pcgpu_context *context, void *sequence, const struct pc_ndt_merge *merge,
+                               struct pc_ndt_measure *measure) {
     pc_ndt_cpu_sequence *q = sequence;
     q->pending = false;
-    return pc_ndt_cut(context, &q->cells, merge, measure);
+    return pc_ndt_cut(context, &q->voxels, merge, measure);
 }
 
 static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int scan, struct pc_ndt_job *job,
@@ -183,15 +183,15 @@ static pcgpu_status register_scan(pcgpu_context *context, void *sequence, int sc
     source.z = from->z;
     const double begin = pc_now();
     if (q->pending) {
-        PC_TRY(pc_ndt_make_target(context, &q->cells, &q->target, &q->measure));
+        PC_TRY(pc_ndt_make_target(context, &q->voxels, &q->target, &q->measure));
         q->pending = false;
     }
     job->target_seconds = pc_now() - begin;
-    if (!q->cells.on_local_map) {
+    if (!q->voxels.on_local_map) {
         job->optimizer.target = q->measure;
     }
-    PC_TRY(pc_ndt_take_source(context, &q->cells, &source));
-    return follow(context, &q->cells, &job->optimizer);
+    PC_TRY(pc_ndt_take_source(context, &q->voxels, &source));
+    return follow(context, &q->voxels, &job->optimizer);
 }
 
 const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,
@@ -204,6 +204,6 @@ const pc_ndt_ops pc_cpu_ndt_ops = {.concurrent_jobs = false,
                                    .sequence_send = send_scan,
                                    .sequence_target = set_target,
                                    .sequence_merge = merge_scan,
-                                   .sequence_keep = keep_cells,
-                                   .sequence_cut = cut_cells,
+                                   .sequence_keep = keep_voxels,
+                                   .sequence_cut = cut_voxels,
                                    .sequence_register = register_scan};

@@ -1,9 +1,9 @@
-/* The cells of the target: one pass over its points adds count, sums and sums of products into the finest cells of two
- * grids; wider cells are merged from them. All arithmetic is in integers until the mean and weight of a cell.
+/* The voxels of the target: one pass over its points adds count, sums and sums of products into the finest voxels of
+ * two grids; wider voxels are merged from them. All arithmetic is in integers until the mean and weight of a voxel.
  *
- * Consecutive points of a scan mostly lie in the same cell. Sums over such a run are differences of prefix sums, so the
- * table is searched once per run. With more threads, the two grids and parts of the points are independent; parts are
- * merged in order, so cells stay in the order of their first points. */
+ * Consecutive points of a scan mostly lie in the same voxel. Sums over such a run are differences of prefix sums, so
+ * the table is searched once per run. With more threads, the two grids and parts of the points are independent; parts
+ * are merged in order, so voxels stay in the order of their first points. */
 #include "ndt_cpu.h"
 
 #include <stdatomic.h>
@@ -11,20 +11,20 @@
 #include <string.h>
 
 enum {
-    CELLS_ALONE = 5000, /* up to so many cells are finished and merged by one thread: waking another costs more */
+    VOXELS_ALONE = 5000, /* up to so many voxels are finished and merged by one thread: waking another costs more */
     AT_A_TIME = PC_NDT_POINTS_AT_A_TIME,
     POINTS_A_PART = 16384,
 };
 
 /* NULL when memory is short. */
-PC_INLINE pc_ndt_moments *cell_of(pc_ndt_grid *g, uint64_t key) {
-    uint32_t cell = pc_ndt_take(g, key);
-    return cell ? &g->moments[cell] : NULL;
+PC_INLINE pc_ndt_moments *voxel_of(pc_ndt_grid *g, uint64_t key) {
+    uint32_t voxel = pc_ndt_take(g, key);
+    return voxel ? &g->moments[voxel] : NULL;
 }
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
-/* Running sums of coordinates within the cell and of their products, two to a word: 128 products of 20 bits fit 32. */
+/* Running sums of coordinates within the voxel and of their products, two to a word: 128 products of 20 bits fit 32. */
 typedef struct running {
     uint64_t x_y[AT_A_TIME + 1], z_xy[AT_A_TIME + 1], xx_yy[AT_A_TIME + 1], zz_xz[AT_A_TIME + 1], yz[AT_A_TIME + 1];
 } running;
@@ -60,7 +60,7 @@ PC_INLINE void run_sums(const int32_t *ux, const int32_t *uy, const int32_t *uz,
     accumulate(r->yz, n);
 }
 
-/* Adds the points between two places of the running sums to a cell. */
+/* Adds the points between two places of the running sums to a voxel. */
 PC_INLINE void add_run(pc_ndt_moments *m, const running *r, int begin, int end) {
     uint64_t x_y = r->x_y[end] - r->x_y[begin], z_xy = r->z_xy[end] - r->z_xy[begin];
     uint64_t xx_yy = r->xx_yy[end] - r->xx_yy[begin], zz_xz = r->zz_xz[end] - r->zz_xz[begin];
@@ -76,7 +76,7 @@ PC_INLINE void add_run(pc_ndt_moments *m, const running *r, int begin, int end) 
     m->yz += (int64_t)(r->yz[end] - r->yz[begin]);
 }
 
-/* Adds points to the finest cells of one grid. */
+/* Adds points to the finest voxels of one grid. */
 PC_INLINE void add_points(const pc_ndt_target *t, int64_t begin, int64_t end, pc_ndt_grid *g, bool *ok) {
     int32_t ux[AT_A_TIME], uy[AT_A_TIME], uz[AT_A_TIME], ends[AT_A_TIME];
     running sums;
@@ -93,7 +93,7 @@ PC_INLINE void add_points(const pc_ndt_target *t, int64_t begin, int64_t end, pc
             uint64_t key =
                 pc_ndt_key((uint32_t)(ux[first] + g->half) >> g->shift, (uint32_t)(uy[first] + g->half) >> g->shift,
                            (uint32_t)(uz[first] + g->half) >> g->shift);
-            pc_ndt_moments *m = cell_of(g, key);
+            pc_ndt_moments *m = voxel_of(g, key);
             if (!m) {
                 *ok = false;
                 return;
@@ -106,7 +106,8 @@ PC_INLINE void add_points(const pc_ndt_target *t, int64_t begin, int64_t end, pc
 PC_SIMD_FORMS_OF(add_points, (const pc_ndt_target *t, int64_t begin, int64_t end, pc_ndt_grid *g, bool *ok),
                  (t, begin, end, g, ok))
 
-/* ---- wider cells ------------------------------------------------------------------------------------------------- */
+/* ---- wider voxels
+ * ------------------------------------------------------------------------------------------------- */
 
 void pc_ndt_add_moments(pc_ndt_moments *to, const pc_ndt_moments *m, int64_t dx, int64_t dy, int64_t dz) {
     pc_ndt_moments moved = pc_ndt_moved(m, dx, dy, dz);
@@ -122,7 +123,7 @@ void pc_ndt_add_moments(pc_ndt_moments *to, const pc_ndt_moments *m, int64_t dx,
     to->zz += moved.zz;
 }
 
-/* The next level: eight cells to one. */
+/* The next level: eight voxels to one. */
 static bool merge_level(const pc_ndt_grid *fine, pc_ndt_grid *wide) {
     if (!pc_ndt_begin_grid(wide, fine->shift + 1, 0, fine->count / 2)) {
         return false;
@@ -130,7 +131,7 @@ static bool merge_level(const pc_ndt_grid *fine, pc_ndt_grid *wide) {
     for (int32_t i = 1; i < fine->count; i++) {
         uint32_t c[3];
         pc_ndt_split_key(fine->keys[i], c);
-        pc_ndt_moments *m = cell_of(wide, pc_ndt_key(c[0] >> 1, c[1] >> 1, c[2] >> 1));
+        pc_ndt_moments *m = voxel_of(wide, pc_ndt_key(c[0] >> 1, c[1] >> 1, c[2] >> 1));
         if (!m) {
             return false;
         }
@@ -140,10 +141,10 @@ static bool merge_level(const pc_ndt_grid *fine, pc_ndt_grid *wide) {
     return true;
 }
 
-/* The cells of a later part, in order after those that are there. */
+/* The voxels of a later part, in order after those that are there. */
 static bool merge_part(const pc_ndt_grid *part, pc_ndt_grid *g) {
     for (int32_t i = 1; i < part->count; i++) {
-        pc_ndt_moments *m = cell_of(g, part->keys[i]);
+        pc_ndt_moments *m = voxel_of(g, part->keys[i]);
         if (!m) {
             return false;
         }
@@ -155,7 +156,7 @@ static bool merge_part(const pc_ndt_grid *part, pc_ndt_grid *g) {
 /* ---- centroid and radii of gyration
  * ----------------------------------------------------------------------------------------- */
 
-/* The centroid of all points, from integers; then the radii of gyration from the means of the cells, in order. */
+/* The centroid of all points, from integers; then the radii of gyration from the means of the voxels, in order. */
 void pc_ndt_find_center(const pc_ndt_grid *g, const pc_ndt_target *t, pc_ndt_measure *measure) {
     int64_t n = 0, sum[3] = {0};
     for (int32_t i = 1; i < g->count; i++) {
@@ -170,7 +171,7 @@ void pc_ndt_find_center(const pc_ndt_grid *g, const pc_ndt_target *t, pc_ndt_mea
     for (int k = 0; k < 3; k++) {
         measure->center[k] = pc_ndt_center(sum[k], n, t->origin[k], t->unit);
     }
-    measure->cells = g->count - 1;
+    measure->voxels = g->count - 1;
 }
 
 void pc_ndt_find_gyration(const pc_ndt_grid *g, pc_ndt_measure *measure) {
@@ -209,7 +210,7 @@ static bool take_parts(pc_ndt_state *s, int parts) {
     return true;
 }
 
-/* The finest cells of both grids: each part of the points for itself, then all parts of a grid in order. */
+/* The finest voxels of both grids: each part of the points for itself, then all parts of a grid in order. */
 typedef struct adding {
     pc_ndt_state *s;
     const pc_ndt_target *t;
@@ -279,7 +280,7 @@ pcgpu_status pc_ndt_make_target(pcgpu_context *context, pc_ndt_state *s, const p
                (l > 0 || pc_ndt_finish_grid(context, s, t, measure->center, &s->shifted, wider));
     }
     if (!good) {
-        return pc_fail_memory(context, (uint64_t)t->n * 128, "the cells of the target");
+        return pc_fail_memory(context, (uint64_t)t->n * 128, "the voxels of the target");
     }
     pc_ndt_find_gyration(&s->level[0], measure);
     return PCGPU_OK;

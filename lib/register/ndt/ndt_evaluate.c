@@ -56,7 +56,7 @@ void pc_ndt_evaluate(const pc_ndt_work *c, const pc_ndt_optimizer *optimizer) {
     double sums[PC_NDT_SUMS], scene[PC_NDT_SUMS];
     memcpy(sums, optimizer->final_sums[PC_SUMS_SOLVE], sizeof sums);
     memcpy(scene, optimizer->final_sums[PC_SUMS_SCENE], sizeof scene);
-    double matched = sums[PC_NDT_POINTS], cells = sums[PC_NDT_CELLS];
+    double matched = sums[PC_NDT_POINTS], voxels = sums[PC_NDT_VOXELS];
     r->inliers = (int64_t)(matched / f->grids + 0.5);
     r->fitness = matched / f->grids / (double)optimizer->points[f->set];
     r->inlier_rmse = matched > 0.0 ? sqrt(sums[PC_NDT_D2] / matched) : 0.0;
@@ -71,8 +71,8 @@ void pc_ndt_evaluate(const pc_ndt_work *c, const pc_ndt_optimizer *optimizer) {
         for (int i = 0; i < 36; i++) {
             r->information[i] *= s2;
         }
-        /* every cell is one equation, and the two grids see the same pc_points */
-        pc_covariance_of(r->information, s2 * f->grids * sums[PC_NDT_R2] / (cells > 7.0 ? cells - 6.0 : 1.0),
+        /* every voxel is one equation, and the two grids see the same pc_points */
+        pc_covariance_of(r->information, s2 * f->grids * sums[PC_NDT_R2] / (voxels > 7.0 ? voxels - 6.0 : 1.0),
                          r->covariance);
         memcpy(r->eigenvalues, conditioning.values, sizeof r->eigenvalues);
         r->degenerate = conditioning.unconstrained > 0;

@@ -1,21 +1,21 @@
 /* Arithmetic and data of method ndt, shared by the back ends. lib/register/ndt/ndt.c describes the method.
  *
- * Points are rounded to whole fixed-point units, 2^PC_NDT_BITS to the edge of a finest cell. Sums over points are
- * integers, so neither threads nor blocks nor vectors change them. Cells are numbered from 1 in the order of their
- * first point. Sums over cells use PC_NDT_LANES lanes, cell i in lane i modulo PC_NDT_LANES: in float32 over the cells
- * of a chunk, then in float64 the lanes by halving, then the chunks, all in order. */
+ * Points are rounded to whole fixed-point units, 2^PC_NDT_BITS to the edge of a finest voxel. Sums over points are
+ * integers, so neither threads nor blocks nor vectors change them. Voxels are numbered from 1 in the order of their
+ * first point. Sums over voxels use PC_NDT_LANES lanes, voxel i in lane i modulo PC_NDT_LANES: in float32 over the
+ * voxels of a chunk, then in float64 the lanes by halving, then the chunks, all in order. */
 #ifndef PC_NDT_MATH_H
 #define PC_NDT_MATH_H
 
 #include "icp_math.h"
 
 enum {
-    PC_NDT_BITS = 10,            /* of a coordinate within a finest cell */
-    PC_NDT_AXIS_BITS = 20,       /* of the number of a finest cell on an axis */
+    PC_NDT_BITS = 10,            /* of a coordinate within a finest voxel */
+    PC_NDT_AXIS_BITS = 20,       /* of the number of a finest voxel on an axis */
     PC_NDT_MAX_LEVELS = 6,       /* keeps the sums below in range */
     PC_NDT_MAX_SOURCE = 1 << 20, /* points of a pass: their sums of BITS bits fit 31 */
-    PC_NDT_MAX_COARSE = 1 << 15, /* the same at levels whose cells are up to 2^5 finest ones wide */
-    PC_NDT_MIN_POINTS = 4,       /* of the target; a cell with fewer has no weight */
+    PC_NDT_MAX_COARSE = 1 << 15, /* the same at levels whose voxels are up to 2^5 finest ones wide */
+    PC_NDT_MIN_POINTS = 4,       /* of the target; a voxel with fewer has no weight */
     PC_NDT_MIN_PLANE = 4,        /* of the target, to be called a plane */
     PC_NDT_LANES = 16,
     PC_NDT_CHUNK = 32 * PC_NDT_LANES,
@@ -54,7 +54,7 @@ PC_HD_ALWAYS void pc_ndt_quantize(const pc_ndt_map *map, float x, float y, float
 }
 
 PC_HD uint64_t pc_ndt_key(uint32_t cx, uint32_t cy, uint32_t cz) {
-    const int bits = PC_NDT_AXIS_BITS + 1; /* the second grid has a cell more on every axis */
+    const int bits = PC_NDT_AXIS_BITS + 1; /* the second grid has a voxel more on every axis */
     return ((((uint64_t)cz << bits) | cy) << bits) | cx;
 }
 
@@ -65,16 +65,17 @@ PC_HD_ALWAYS void pc_ndt_split_key(uint64_t key, uint32_t c[3]) {
     }
 }
 
-/* Of the parent of a cell, at the next wider level: that which has its centre; a face of two is of the second. */
+/* Of the parent of a voxel, at the next wider level: that which has its centre; a face of two is of the second. */
 PC_HD_ALWAYS uint64_t pc_ndt_parent_key(uint64_t key) {
     uint32_t c[3];
     pc_ndt_split_key(key, c);
     return pc_ndt_key(c[0] >> 1, c[1] >> 1, c[2] >> 1);
 }
 
-/* ---- cells of the target ----------------------------------------------------------------------------------------- */
+/* ---- voxels of the target
+ * ----------------------------------------------------------------------------------------- */
 
-/* Of points in a cell, in fixed-point units from its lower corner. */
+/* Of points in a voxel, in fixed-point units from its lower corner. */
 typedef struct pc_ndt_moments {
     int64_t n, x, y, z, xx, xy, xz, yy, yz, zz;
 } pc_ndt_moments;
@@ -94,19 +95,19 @@ PC_HD_ALWAYS pc_ndt_moments pc_ndt_moved(const pc_ndt_moments *m, int64_t dx, in
     return moved;
 }
 
-/* Data of PC_NDT_LANES target cells for an iteration. A cell that is all zero has no weight. */
+/* Data of PC_NDT_LANES target voxels for an iteration. A voxel that is all zero has no weight. */
 typedef struct pc_ndt_block {
     float n[PC_NDT_LANES];         /* points; 0 when there are too few */
     float seen[PC_NDT_LANES];      /* 1 when there are enough, else 0 */
-    float inside[3][PC_NDT_LANES]; /* the mean, fixed-point units from the cell's lower corner */
+    float inside[3][PC_NDT_LANES]; /* the mean, fixed-point units from the voxel's lower corner */
     float mean[3][PC_NDT_LANES];   /* the mean, metres from the target's centroid */
     float weight[6][PC_NDT_LANES]; /* W = s^2 (C + s^2 I)^-2, or n n^T / s^2: upper triangle by rows, 1/m^2 */
     float normal[6][PC_NDT_LANES]; /* t^8 (C + t^2 I)^-4, nearly n n^T of the unit normal of a plane, or that of the
                                       parent; 0 without a plane */
 } pc_ndt_block;
 
-/* Limits of a plane, as ratios of variances: thickness to second extent, and second extent to the cell's edge. Scale in
- * edges below which thickness does not matter. */
+/* Limits of a plane, as ratios of variances: thickness to second extent, and second extent to the voxel's edge. Scale
+ * in edges below which thickness does not matter. */
 #define PC_NDT_PLANE_THICKNESS 0.1
 #define PC_NDT_PLANE_EXTENT    0.003
 #define PC_NDT_PLANE_SCALE     0.06
@@ -150,12 +151,13 @@ PC_HD_ALWAYS pc_ndt_matrix pc_ndt_either(int first, pc_ndt_matrix a, pc_ndt_matr
     return m;
 }
 
-/* Fills lane l of a block. m: 10 moments as float64, in the order of pc_ndt_moments; corner: of the cell, metres from
- * the target's centroid; parent: the rows of `normal` of the cell's parent, 0 without one; all with `stride` from value
- * to value. unit and edge in metres; s2: the square of the regularization sigma s. Branch-free, so that it vectorizes.
+/* Fills lane l of a block. m: 10 moments as float64, in the order of pc_ndt_moments; corner: of the voxel, metres from
+ * the target's centroid; parent: the rows of `normal` of the voxel's parent, 0 without one; all with `stride` from
+ * value to value. unit and edge in metres; s2: the square of the regularization sigma s. Branch-free, so that it
+ * vectorizes.
  *
- * A cell on the ground often holds a piece of one laser ring. Its covariance is that of a line, and W would constrain
- * the direction across the ring, which is only the sampling pattern and moves with the sensor. Such a cell takes the
+ * A voxel on the ground often holds a piece of one laser ring. Its covariance is that of a line, and W would constrain
+ * the direction across the ring, which is only the sampling pattern and moves with the sensor. Such a voxel takes the
  * normal of its parent, which sees more rings, and W = n n^T / s^2 leaves both directions along the plane free. */
 PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, const double *parent, int stride, double unit,
                                 double edge, double s2, pc_ndt_block *block, int l) {
@@ -204,7 +206,7 @@ typedef struct pc_ndt_step {
     float rotation[9];    /* the motion since the pass: p + rotation p + translation, p from the target's centroid */
     float translation[3]; /* zero at first */
     float points;         /* source points per point of the part, >= 1 */
-    float most;           /* number of points at which a cell has half of the largest weight */
+    float most;           /* number of points at which a voxel has half of the largest weight */
     float kernel;         /* k^2 of the squared Geman-McClure kernel (k^2 / (k^2 + r^2))^2 */
     float robust;         /* 1: weights with the kernel; 0: without */
     float planes;         /* 1: J^T W J of the normals alone; 0: of the weights */
@@ -215,12 +217,12 @@ enum {
     PC_NDT_OBJECTIVE = 27, /* sum of w k^2 / (k^2 + r^2), which the iteration maximizes */
     PC_NDT_R2 = 28,        /* sum of the robustly weighted squared residuals, in units of the regularization sigma */
     PC_NDT_D2 = 29,        /* sum of the squared distances of source mean and target mean, a point of the source each */
-    PC_NDT_POINTS = 30,    /* points of the source in cells of the target */
-    PC_NDT_CELLS = 31,     /* cells that both have */
+    PC_NDT_POINTS = 30,    /* points of the source in voxels of the target */
+    PC_NDT_VOXELS = 31,    /* voxels that both have */
     PC_NDT_SUMS = 32
 };
 
-/* Adds the cell of lane l: points of the source and the sums of their fixed-point units from the cell's lower corner.
+/* Adds the voxel of lane l: points of the source and the sums of their fixed-point units from the voxel's lower corner.
  * sums: lane l of PC_NDT_SUMS rows of `stride`. */
 PC_HD_ALWAYS void pc_ndt_add(const pc_ndt_step *step, const pc_ndt_block *block, int l, int32_t points, int32_t sum_x,
                              int32_t sum_y, int32_t sum_z, float *sums, int stride) {
@@ -246,7 +248,7 @@ PC_HD_ALWAYS void pc_ndt_add(const pc_ndt_step *step, const pc_ndt_block *block,
     float s = n * step->points, h = s * target / (s + target + 1e-20f);
     float w = h / (1.0f + h / step->most); /* 0 where either has no points */
     float k = step->kernel / (step->kernel + r2), objective = w * k;
-    float count = n * block->seen[l], cell = (float)some * block->seen[l];
+    float count = n * block->seen[l], voxel = (float)some * block->seen[l];
     w *= step->robust * (k * k) + (1.0f - step->robust);
     float planes = step->planes, others = 1.0f - planes;
     wxx = w * (others * wxx + planes * block->normal[0][l]);
@@ -267,7 +269,7 @@ PC_HD_ALWAYS void pc_ndt_add(const pc_ndt_step *step, const pc_ndt_block *block,
     ADD(x * azy - y * azx), ADD(azx), ADD(azy), ADD(azz);
     ADD(wxx), ADD(wxy), ADD(wxz), ADD(wyy), ADD(wyz), ADD(wzz);
     ADD(y * gz - z * gy), ADD(z * gx - x * gz), ADD(x * gy - y * gx), ADD(gx), ADD(gy), ADD(gz);
-    ADD(objective), ADD(w * r2), ADD(count * ((dx * dx + dy * dy) + dz * dz)), ADD(count), ADD(cell);
+    ADD(objective), ADD(w * r2), ADD(count * ((dx * dx + dy * dy) + dz * dz)), ADD(count), ADD(voxel);
 #undef ADD
 }
 
@@ -300,15 +302,15 @@ PC_HD double pc_ndt_center(int64_t sum, int64_t n, double origin, double unit) {
     return origin + ((double)sum / (double)(n ? n : 1) + 0.5) * unit;
 }
 
-/* s^2 of a level whose cells have 2^shift fixed-point units to the edge. */
+/* s^2 of a level whose voxels have 2^shift fixed-point units to the edge. */
 PC_HD double pc_ndt_sigma2(double sigma, double widening, double unit, int shift) {
     double wide = shift > PC_NDT_BITS ? widening * (unit * (double)(1 << shift)) : 0.0;
     return sigma * sigma + wide * wide;
 }
 
-/* The lower corner of a cell on one axis, metres from the centroid. */
-PC_HD_ALWAYS double pc_ndt_corner(uint32_t cell, int shift, int32_t half, double unit, double origin, double center) {
-    return ((double)(((int64_t)cell << shift) - half) * unit + origin) - center;
+/* The lower corner of a voxel on one axis, metres from the centroid. */
+PC_HD_ALWAYS double pc_ndt_corner(uint32_t voxel, int shift, int32_t half, double unit, double origin, double center) {
+    return ((double)(((int64_t)voxel << shift) - half) * unit + origin) - center;
 }
 
 /* ---- parameters of a back end ------------------------------------------------------------------------------------ */
@@ -336,22 +338,22 @@ typedef struct pc_ndt_frame {
 /* What the optimizer knows of the target. */
 typedef struct pc_ndt_measure {
     double center[3];   /* centroid in metres */
-    double gyration[3]; /* rms distances of the finest cells' means, by points, from the axes through it */
-    int64_t cells;      /* of the finest level */
+    double gyration[3]; /* rms distances of the finest voxels' means, by points, from the axes through it */
+    int64_t voxels;     /* of the finest level */
 } pc_ndt_measure;
 
-/* A merge of a scan into the local map: cells in a box, the target of several registrations. First the box moves and
- * cells outside it are dropped. Then the points of `scan`, whose map contains the scan's pose, are added to cells that
- * are not full. Centroid and radii of gyration are those of the scan when it was last renewed. */
+/* A merge of a scan into the local map: voxels in a box, the target of several registrations. First the box moves and
+ * voxels outside it are dropped. Then the points of `scan`, whose map contains the scan's pose, are added to voxels
+ * that are not full. Centroid and radii of gyration are those of the scan when it was last renewed. */
 typedef struct pc_ndt_merge {
     pc_ndt_target scan; /* n may be 0 unless `renew` */
     bool forget;        /* clear the map first */
-    int32_t move[3];    /* of the box, in widest cells */
+    int32_t move[3];    /* of the box, in widest voxels */
     bool renew;   /* recompute centroid and radii of gyration; requires points, and is set whenever the box moves */
-    int64_t most; /* capacity of a finest cell in points; a cell 2^l times as wide has 4^l times the capacity */
+    int64_t most; /* capacity of a finest voxel in points; a voxel 2^l times as wide has 4^l times the capacity */
 } pc_ndt_merge;
 
-/* The same at a level: the box's move in its cells, and the capacity of a cell. */
+/* The same at a level: the box's move in its voxels, and the capacity of a voxel. */
 PC_HD int64_t pc_ndt_move_at(int32_t move, int levels, int level) {
     return (int64_t)move * (1 << (levels - 1 - level));
 }
@@ -360,15 +362,15 @@ PC_HD int64_t pc_ndt_most_at(int64_t most, int level) {
     return most << 2 * level;
 }
 
-/* The key of a cell where the box begins `by` cells later on each axis; false when it is outside then. */
+/* The key of a voxel where the box begins `by` voxels later on each axis; false when it is outside then. */
 PC_HD_ALWAYS bool pc_ndt_move_key(uint64_t *key, const int64_t by[3], int shift, int32_t half, const float limit[3]) {
     uint32_t c[3];
     bool in = true;
     pc_ndt_split_key(*key, c);
     for (int k = 0; k < 3; k++) {
-        int64_t cell = (int64_t)c[k] - by[k];
-        in = in && cell >= 0 && (double)((cell << shift) - half) < (double)limit[k];
-        c[k] = (uint32_t)cell;
+        int64_t voxel = (int64_t)c[k] - by[k];
+        in = in && voxel >= 0 && (double)((voxel << shift) - half) < (double)limit[k];
+        c[k] = (uint32_t)voxel;
     }
     *key = pc_ndt_key(c[0], c[1], c[2]);
     return in;
@@ -384,8 +386,8 @@ typedef struct pc_ndt_source {
     int64_t points[PC_SETS], every[PC_SETS]; /* points x every <= n */
 } pc_ndt_source;
 
-/* One pass: a part of the source, mapped to fixed-point units, is added to the cells of a level, 0 the finest; `grids`
- * 2 adds the second grid, which is shifted by half a cell and exists at level 0. */
+/* One pass: a part of the source, mapped to fixed-point units, is added to the voxels of a level, 0 the finest; `grids`
+ * 2 adds the second grid, which is shifted by half a voxel and exists at level 0. */
 typedef struct pc_ndt_pass {
     pc_ndt_map map;
     int set, level, grids;

@@ -52,18 +52,18 @@ typedef struct pc_ndt_ops {
     pcgpu_status (*sequence_send)(pcgpu_context *context, void *sequence, int scan, int64_t n, const float *x,
                                   const float *y, const float *z);
     /* Makes the points of a scan the target of the following registrations; those of `target` are not read. The back
-     * end may build the cells later: the points stay in place until then, and errors may surface in a registration. */
+     * end may build the voxels later: the points stay in place until then, and errors may surface in a registration. */
     pcgpu_status (*sequence_target)(pcgpu_context *context, void *sequence, int scan,
                                     const struct pc_ndt_target *target);
     /* Merges a scan into the sequence's local map, which becomes the target; `measure`, of the last call, becomes that
      * of the map. */
     pcgpu_status (*sequence_merge)(pcgpu_context *context, void *sequence, int scan, const struct pc_ndt_merge *merge,
                                    struct pc_ndt_measure *measure);
-    /* Keeps a copy of all cells of the local map, from which boxes are cut. */
+    /* Keeps a copy of all voxels of the local map, from which boxes are cut. */
     pcgpu_status (*sequence_keep)(pcgpu_context *context, void *sequence);
-    /* Makes the kept cells of a box the sequence's local map, which becomes the target, in their order. Of `merge`, the
-     * scan (but for its points) describes the box, which begins `move` widest cells after that of the kept ones. The
-     * centre and the radii of gyration of `measure` are given. */
+    /* Makes the kept voxels of a box the sequence's local map, which becomes the target, in their order. Of `merge`,
+     * the scan (but for its points) describes the box, which begins `move` widest voxels after that of the kept ones.
+     * The centre and the radii of gyration of `measure` are given. */
     pcgpu_status (*sequence_cut)(pcgpu_context *context, void *sequence, const struct pc_ndt_merge *merge,
                                  struct pc_ndt_measure *measure);
     /* Registers a scan; the job's target is not read, nor are its points. The target of its optimizer is given when it

@@ -12,8 +12,8 @@
 #define PC_NDT_KERNEL_FINE        1.0
 #define PC_NDT_KERNEL_CONSISTENCY 1.9
 
-/* Number of points at which a cell has half of the largest weight, at coarse levels and at the finest level. There,
- * more weight on cells near the scanner would pull towards the pattern of its rings. */
+/* Number of points at which a voxel has half of the largest weight, at coarse levels and at the finest level. There,
+ * more weight on voxels near the scanner would pull towards the pattern of its rings. */
 #define PC_NDT_POINTS_WIDE 100.0
 #define PC_NDT_POINTS_FINE 12.0
 
@@ -25,26 +25,26 @@
 #define PC_NDT_START_EDGES 2e-3 /* of a finest edge: a result this close to its start is compared with it */
 #define PC_NDT_ROUNDING    1e-6 /* of an objective */
 /* A step after which the objective has fallen by a larger fraction is halved; a smaller loss comes from points that
- * change cells. */
+ * change voxels. */
 #define PC_NDT_OBJECTIVE_LOST 0.02
 
 enum {
-    PC_NDT_WIDE_STEPS = 2, /* Gauss-Newton steps for one pass over the points: with wide cells they reach farther */
+    PC_NDT_WIDE_STEPS = 2, /* Gauss-Newton steps for one pass over the points: with wide voxels they reach farther */
     PC_NDT_FINE_STEPS = 1,
     PC_NDT_HALVINGS = 3,
 };
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
 
-/* Purpose of sums over cells. */
+/* Purpose of sums over voxels. */
 typedef enum pc_ndt_sums_of {
     PC_SUMS_SOLVE,       /* the normal equations, robust */
-    PC_SUMS_SCENE,       /* what the planes among the cells can constrain: without the kernel */
+    PC_SUMS_SCENE,       /* what the planes among the voxels can constrain: without the kernel */
     PC_SUMS_CONSISTENCY, /* what they do constrain: with it */
     PC_NDT_MOST_SUMS
 } pc_ndt_sums_of;
 
-/* Adds the source to cells when `passes`, then takes `sums` sums over them. */
+/* Adds the source to voxels when `passes`, then takes `sums` sums over them. */
 typedef struct pc_ndt_command {
     pc_ndt_pass pass;
     pc_ndt_step step[PC_NDT_MOST_SUMS];
@@ -69,9 +69,9 @@ typedef struct pc_ndt_step_history {
 
 /* Why the optimizer has ended. */
 typedef enum pc_ndt_end {
-    PC_NDT_UNDER_WAY,
+    PC_NDT_RUNNING,
     PC_NDT_ARRIVED,
-    PC_NDT_NO_OVERLAP /* no source point fell into a target cell at the level of the last phase */
+    PC_NDT_NO_OVERLAP /* no source point fell into a target voxel at the level of the last phase */
 } pc_ndt_end;
 
 /* Where the next sums are taken. */
@@ -83,7 +83,7 @@ typedef struct pc_ndt_optimizer {
     pc_ndt_measure target;
     int64_t points[PC_SETS]; /* of the parts of the source */
     int levels, max_iterations;
-    double edge, metres, radians; /* of a finest cell; when a step is small at the end */
+    double edge, metres, radians; /* of a finest voxel; when a step is small at the end */
     double reach;                 /* metres: how far from the start a result can be */
     pc_pose start;
     /* Out. */
@@ -142,8 +142,8 @@ PC_HD void pc_ndt_ask_pass(pc_ndt_optimizer *p, const pc_pose *pose) {
     p->passed = *pose;
 }
 
-/* Requests one more kind of sums at `next`, or at the pose of the last pass for NULL: the mean of a cell moves with the
- * pose, its points stay in it. */
+/* Requests one more kind of sums at `next`, or at the pose of the last pass for NULL: the mean of a voxel moves with
+ * the pose, its points stay in it. */
 PC_HD void pc_ndt_ask_sums(pc_ndt_optimizer *p, pc_ndt_sums_of what, double kernel, const pc_pose *next) {
     pc_ndt_step *step = &p->command.step[p->command.sums++];
     step->robust = what == PC_SUMS_SCENE ? 0.0f : 1.0f;
@@ -180,7 +180,7 @@ PC_HD double pc_ndt_dot6(const double gyration[3], const double *a, const double
     return sum;
 }
 
-/* A Gauss-Newton step falls short of the optimum, since points change their cells: successive steps shrink like a
+/* A Gauss-Newton step falls short of the optimum, since points change their voxels: successive steps shrink like a
  * geometric series. Two steps give its ratio and its limit (Anderson 1965, depth one). Replaces `step` by the
  * accelerated step and returns the expected ratio of the squares of the next step and this one, 1 when it is unknown.
  */
@@ -245,7 +245,7 @@ PC_HD void pc_ndt_finish_phases(pc_ndt_optimizer *p) {
 }
 
 /* Whether the last phase is to be undone: it ended with a lower objective than it began with, or outside the reach of
- * the coarsest cells. A room that is seen in part fits into wide cells in several rotations. The last phase of all
+ * the coarsest voxels. A room that is seen in part fits into wide voxels in several rotations. The last phase of all
  * stays where it ended, and the convergence check measures how far that is. */
 PC_HD bool pc_ndt_phase_fails(const pc_ndt_optimizer *p) {
     return p->best < (1.0 - PC_NDT_OBJECTIVE_LOST) * p->first_objective ||

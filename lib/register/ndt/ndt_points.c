@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#define OFF_ROUND 0.381966011250105 /* of a cell; the golden section is far from all simple fractions */
+#define OFF_ROUND 0.381966011250105 /* of a voxel; the golden section is far from all simple fractions */
 
 enum {
     COARSE_LEAST = 8192,
@@ -114,7 +114,7 @@ void pc_ndt_arrange_source(pc_ndt_work *c) {
 
 /* ---- the target -------------------------------------------------------------------------------------------------- */
 
-/* The fixed-point units of the target's box, whose corner is a finest cell or more away from the points. Cell faces
+/* The fixed-point units of the target's box, whose corner is a finest voxel or more away from the points. Voxel faces
  * avoid round coordinates, where walls and floors of synthetic scenes lie. */
 static pcgpu_status lay_grid(pc_ndt_work *c, double edge) {
     pc_register_work *w = c->w;
@@ -124,14 +124,14 @@ static pcgpu_status lay_grid(pc_ndt_work *c, double edge) {
     for (int k = 0; k < 3; k++) {
         double low = (double)c->target.box[k][0], high = (double)c->target.box[k][1];
         c->frame.origin[k] = floor((low - edge) / wide) * wide - OFF_ROUND * edge;
-        double cells = floor((high - c->frame.origin[k]) / edge) + 2.0;
-        if (!(cells < (double)(1 << PC_NDT_AXIS_BITS))) {
+        double voxels = floor((high - c->frame.origin[k]) / edge) + 2.0;
+        if (!(voxels < (double)(1 << PC_NDT_AXIS_BITS))) {
             return pc_fail(
                 w->context, PCGPU_ERROR_ARGUMENT,
-                "the target spans %.3g m, more than %d cells of %.3g m; remove far outliers or use a larger voxel",
+                "the target spans %.3g m, more than %d voxels of %.3g m; remove far outliers or use a larger voxel",
                 high - low, 1 << PC_NDT_AXIS_BITS, edge);
         }
-        c->frame.limit[k] = (float)(cells * (double)(1 << PC_NDT_BITS));
+        c->frame.limit[k] = (float)(voxels * (double)(1 << PC_NDT_BITS));
     }
     return PCGPU_OK;
 }

@@ -238,7 +238,7 @@ pcgpu_status pc_cpu_depth_register(pcgpu_context *context, struct pc_depth_frame
     optimizer->source_points = source->measure.points;
     optimizer->source_seconds = source->measure.seconds;
     pc_depth_optimizer_begin(optimizer);
-    while (optimizer->end == PC_DEPTH_UNDER_WAY) {
+    while (optimizer->end == PC_DEPTH_RUNNING) {
         const int level = optimizer->base.level;
         const double begin = pc_now();
         if (!match(context, source, target, optimizer, sums)) {

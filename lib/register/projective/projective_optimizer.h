@@ -16,7 +16,7 @@
 #define PC_DEPTH_MIN_MATCHES 10.0
 
 typedef enum pc_depth_end {
-    PC_DEPTH_UNDER_WAY,
+    PC_DEPTH_RUNNING,
     PC_DEPTH_ARRIVED,
     PC_DEPTH_NO_OVERLAP /* fewer than PC_DEPTH_MIN_MATCHES pixels of the source match at `level` */
 } pc_depth_end;
@@ -181,7 +181,7 @@ PC_HD void pc_depth_optimizer_next(pc_depth_optimizer *p, const double *sums) {
             age = pc_depth_optimizer_returns(p, k) ? k : 0;
         }
     }
-    if (p->end == PC_DEPTH_UNDER_WAY) {
+    if (p->end == PC_DEPTH_RUNNING) {
         pc_depth_optimizer_continue(p, age);
     }
 }
