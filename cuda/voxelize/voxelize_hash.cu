@@ -269,26 +269,30 @@ static pcgpu_status run_on_device(pcgpu_context *context, const pc_voxelize_job 
 
 /* ---- the variants ----------------------------------------------------------------------------------------------- */
 
-static bool hash_fits(const pc_voxelize_job *job) {
+static bool table_fits(const pc_voxelize_job *job) {
     return job->max_points <= PC_MAX_POINTS && !(pc_features_are_padded(job->features) && job->max_points == 0) &&
            job->columns <= PC_MAX_COLUMNS && pc_voxelize_cells(job) < (double)PC_NO_KEY && enough_slots(job) > 0;
 }
 
+static bool hash_fits(const pc_voxelize_job *job) {
+    return table_fits(job) && job->max_points > 0;
+}
+
 static bool reduce_fits(const pc_voxelize_job *job) {
-    return hash_fits(job) && job->max_points == 0;
+    return table_fits(job) && job->max_points == 0;
 }
 
 /* The grid takes no more memory than a hash table, and direct_emit has the features. */
 static bool direct_fits(const pc_voxelize_job *job) {
     return hash_fits(job) && is_small(job) && pc_voxelize_cells(job) <= (double)enough_slots(job) &&
-           job->max_points > 0 && !pc_features_are_selected(job->features);
+           !pc_features_are_selected(job->features);
 }
 
 /* The fused kernel has the features of a small cloud, and is fast. It is when each multiprocessor has several blocks: a
  * block with many overfull voxels then has others beside it. (H200, array and means: 120,268 points of KITTI 1.3 times
  * as fast, with five columns 1.4 times; 34,688 of nuScenes 0.87 times.) */
 static bool fused_fits(const pc_voxelize_job *job) {
-    return hash_fits(job) && is_small(job) && job->rows >= PC_VOXELIZE_FUSED && job->max_points > 0 &&
+    return hash_fits(job) && is_small(job) && job->rows >= PC_VOXELIZE_FUSED &&
            job->max_points <= PC_FUSED_MAX_POINTS &&
            (job->features == PCGPU_FEATURES_MEAN || job->features == PCGPU_FEATURES_POINTS);
 }

@@ -227,7 +227,7 @@ static void check_refused(void) {
     refuse(&p, &small, "0 usable points");
     memcpy(wide, map.data, sizeof wide);
     wide[0] = 1e6f;
-    refuse(&p, &(pcgpu_cloud){.rows = 16, .columns = 3, .data = wide}, "16384 cells of 1 m");
+    refuse(&p, &(pcgpu_cloud){.rows = 16, .columns = 3, .data = wide}, "16384 voxels of 1 m");
     p.reference = PCGPU_REFERENCE_KEYFRAME;
     refuse(&p, &map, "a map is a reference of its own");
     p = params_of(PCGPU_SEARCH_NEVER);
