@@ -28,8 +28,8 @@ static const option_row *option_of_key(const reader *r, const char *key) {
 static bool unknown_key(const reader *r, const yaml_node_t *node, const char *key, const yaml_node_t *value) {
     char name[64], suggestion[64];
     replaced(key, '_', '-', name, sizeof name);
-    const option_row *elsewhere = option_by_name(name, FOR_ALL);
-    if (r->in_set && option_by_name(name, r->command->bit)) {
+    const option_row *elsewhere = option_by_name(name, FOR_ALL), *here = option_by_name(name, r->command->bit);
+    if (r->in_set && here && !option_is_key(here, r->command)) {
         return document_wrong(r->document, node, "%s is no key of --set; put it beside \"set:\"", key);
     }
     if (elsewhere && (elsewhere->flags & OPTION_LINE_ONLY)) {

@@ -181,6 +181,9 @@ stdout_has '^  levels: 2$'
 printf 'set:\n  method: plane\n' > keys.yaml
 expect 2 pcgpu register --config keys.yaml sectioned.bin sectioned.bin
 stderr_is 'pcgpu: keys.yaml:2:3: method is no key of --set; put it beside "set:"'
+printf 'set:\n  max-distance: 1\n' > keys.yaml
+expect 2 pcgpu register --config keys.yaml sectioned.bin sectioned.bin
+stderr_is 'pcgpu: keys.yaml:2:3: unknown key max-distance; did you mean max_distance?'
 printf 'set: 5\n' > keys.yaml
 expect 2 pcgpu register --config keys.yaml sectioned.bin sectioned.bin
 stderr_has '^pcgpu: keys.yaml:1:6: set: keys of --set with values are expected'
