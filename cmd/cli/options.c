@@ -182,15 +182,24 @@ static const option_row shared[] = {
 };
 enum { SHARED = sizeof shared / sizeof shared[0] };
 
-const option_row *option_at(int i) {
-    for (int k = 0; i >= 0 && command_at(k); k++) {
-        const option_table *own = &command_at(k)->options;
-        if (i < own->count) {
-            return &own->rows[i];
-        }
-        i -= own->count;
+/* The rows of each command, then the shared ones; listed by the first call, before there are threads. */
+static const option_row *all[OPTIONS_MAX];
+static int all_count;
+
+static void list_rows(const option_row *rows, int count) {
+    for (int i = 0; i < count && all_count < OPTIONS_MAX; i++) {
+        all[all_count++] = &rows[i];
     }
-    return i >= 0 && i < SHARED ? &shared[i] : NULL;
+}
+
+const option_row *option_at(int i) {
+    if (all_count == 0) {
+        for (int k = 0; command_at(k); k++) {
+            list_rows(command_at(k)->options.rows, command_at(k)->options.count);
+        }
+        list_rows(shared, SHARED);
+    }
+    return i >= 0 && i < all_count ? all[i] : NULL;
 }
 
 int option_index(const option_row *option) {
