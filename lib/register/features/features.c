@@ -1,0 +1,350 @@
+/* Registration: points of voxels, with descriptors of the surface around them. */
+#include "register_features.h"
+#include "icp.h"
+#include "icp_grid.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PART = 64,             /* points of a part */
+    MOST_NEIGHBOURS = 256, /* of a point, in the order of the grid */
+    FEWEST_NEIGHBOURS = 5,
+    DESCRIPTOR_SUM = 200, /* of a histogram */
+    FEWEST_LEVELS = 2,
+    MOST_CELLS = 1 << 18, /* of voxels along the clouds */
+};
+
+#define NORMAL_RADIUS  2.5 /* voxels */
+#define FEATURE_RADIUS 5.0
+#define START_VOXELS   2.0
+
+typedef struct neighbour {
+    int32_t at;
+    float distance;
+} neighbour;
+
+/* The histograms of a point and its neighbours (simplified point feature histograms). */
+typedef struct histogram {
+    float bins[PC_DESCRIPTOR];
+} histogram;
+
+typedef struct describing {
+    pc_features *f;
+    pc_icp_grid grid;
+    const double *offset;
+    bool from_origin;
+    neighbour *neighbours; /* MOST_NEIGHBOURS a point */
+    int32_t *counts;
+    histogram *own;
+} describing;
+
+/* ---- normals ----------------------------------------------------------------------------------------------------- */
+
+/* The direction in which points with these moments spread least; zero where they are too few. */
+static void least_direction(const pc_icp_moments *m, float normal[3]) {
+    memset(normal, 0, 3 * sizeof *normal);
+    if (m->n < (double)PC_ICP_MIN_NEIGHBOURS) {
+        return;
+    }
+    const double xy = m->xy - m->x * m->y / m->n, xz = m->xz - m->x * m->z / m->n, yz = m->yz - m->y * m->z / m->n;
+    double a[9] = {m->xx - m->x * m->x / m->n, xy, xz, xy, m->yy - m->y * m->y / m->n, yz, xz, yz,
+                   m->zz - m->z * m->z / m->n};
+    double v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    pc_jacobi(3, 6, a, v);
+    const int least = a[0] <= a[4] && a[0] <= a[8] ? 0 : a[4] <= a[8] ? 1 : 2;
+    const double n[3] = {v[least], v[3 + least], v[6 + least]}, length = sqrt(pc_dot3(n, n));
+    for (int k = 0; k < 3 && length > 0.0; k++) {
+        normal[k] = (float)(n[k] / length);
+    }
+}
+
+static void make_normals(void *state, int64_t begin, int64_t end) {
+    const describing *d = state;
+    for (int64_t i = begin; i < end; i++) {
+        const float *p = d->f->points.xyz + 3 * i;
+        float *n = d->f->points.normals + 3 * i;
+        const pc_icp_moments m = pc_icp_neighbours(&d->grid, p[0], p[1], p[2], (float)(NORMAL_RADIUS * d->f->voxel));
+        least_direction(&m, n);
+        /* towards the sensor, or to the side where the neighbours are */
+        double side = 0.0;
+        for (int k = 0; k < 3; k++) {
+            const double mean[3] = {m.x, m.y, m.z};
+            side += (double)n[k] * (d->from_origin ? -((double)p[k] + d->offset[k]) : mean[k]);
+        }
+        for (int k = 0; k < 3 && side < 0.0; k++) {
+            n[k] = -n[k];
+        }
+    }
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------------------------- */
+
+static void find_neighbours(const describing *d, int64_t i) {
+    const float *p = d->f->points.xyz + 3 * i, radius = (float)(FEATURE_RADIUS * d->f->voxel);
+    neighbour *to = d->neighbours + i * MOST_NEIGHBOURS;
+    const double reach = (double)radius * d->grid.inverse_edge;
+    int32_t low[3], high[3], found = 0;
+    for (int k = 0; k < 3; k++) {
+        const double u = ((double)p[k] - d->grid.origin[k]) * d->grid.inverse_edge;
+        const double from = floor(u - reach), last = floor(u + reach);
+        low[k] = from > 0.0 ? (int32_t)from : 0;
+        high[k] = last < (double)d->grid.cells[k] ? (int32_t)last : d->grid.cells[k] - 1;
+    }
+    for (int32_t z = low[2]; z <= high[2]; z++) {
+        for (int32_t y = low[1]; y <= high[1]; y++) {
+            for (int32_t x = low[0]; x <= high[0]; x++) {
+                const pc_icp_slot slot = pc_icp_find(&d->grid, x, y, z);
+                for (int32_t j = slot.start; j < slot.start + slot.count && found < MOST_NEIGHBOURS; j++) {
+                    const pc_icp_point q = d->grid.points[j];
+                    const float square = pc_squared_distance(p[0], p[1], p[2], q.x, q.y, q.z);
+                    if (square <= radius * radius && q.index != (int32_t)i) {
+                        to[found++] = (neighbour){q.index, sqrtf(square)};
+                    }
+                }
+            }
+        }
+    }
+    d->counts[i] = found;
+}
+
+/* The bin of a value from -1 to 1. */
+static int bin_of(float value) {
+    const int bin = (int)(0.5f * (value + 1.0f) * (float)PC_DESCRIPTOR_BINS);
+    return bin < 0 ? 0 : bin < PC_DESCRIPTOR_BINS ? bin : PC_DESCRIPTOR_BINS - 1;
+}
+
+static float dot(const float a[3], const float b[3]) {
+    return (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2];
+}
+
+static void cross(const float a[3], const float b[3], float to[3]) {
+    to[0] = a[1] * b[2] - a[2] * b[1];
+    to[1] = a[2] * b[0] - a[0] * b[2];
+    to[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+/* Adds the angles between the normals of two points and the line between them (Darboux frame). In place of the angle in
+ * the plane of u and w, which would need an arc tangent, there is a value that grows with it: libraries differ. */
+static void add_pair(const float *p, const float *n, const float *q, const float *m, float distance, float *bins) {
+    const float line[3] = {(q[0] - p[0]) / distance, (q[1] - p[1]) / distance, (q[2] - p[2]) / distance};
+    float v[3], w[3];
+    cross(line, n, v);
+    const float length = sqrtf(dot(v, v));
+    if (!(length > 1e-6f)) {
+        return;
+    }
+    for (int k = 0; k < 3; k++) {
+        v[k] /= length;
+    }
+    cross(n, v, w);
+    const float x = dot(n, m), y = dot(w, m), sum = fabsf(x) + fabsf(y);
+    const float turn = sum > 0.0f ? y / sum : 0.0f; /* of a diamond: -1 to 1 where x > 0 */
+    const float around = x >= 0.0f ? turn : y >= 0.0f ? 2.0f - turn : -2.0f - turn;
+    bins[bin_of(dot(v, m))] += 1.0f;
+    bins[PC_DESCRIPTOR_BINS + bin_of(dot(n, line))] += 1.0f;
+    bins[2 * PC_DESCRIPTOR_BINS + bin_of(0.5f * around)] += 1.0f;
+}
+
+static void make_own(void *state, int64_t begin, int64_t end) {
+    const describing *d = state;
+    for (int64_t i = begin; i < end; i++) {
+        const float *xyz = d->f->points.xyz, *normals = d->f->points.normals;
+        float *bins = d->own[i].bins;
+        find_neighbours(d, i);
+        memset(bins, 0, sizeof d->own[i].bins);
+        for (int32_t j = 0; j < d->counts[i]; j++) {
+            const neighbour q = d->neighbours[i * MOST_NEIGHBOURS + j];
+            add_pair(xyz + 3 * i, normals + 3 * i, xyz + 3 * (int64_t)q.at, normals + 3 * (int64_t)q.at, q.distance,
+                     bins);
+        }
+        for (int k = 0; k < PC_DESCRIPTOR && d->counts[i] > 0; k++) {
+            bins[k] /= (float)d->counts[i];
+        }
+    }
+}
+
+/* The histograms of a point and, by distance, of its neighbours. */
+static void make_descriptors(void *state, int64_t begin, int64_t end) {
+    const describing *d = state;
+    for (int64_t i = begin; i < end; i++) {
+        int16_t *to = d->f->descriptors + i * PC_DESCRIPTOR_PADDED;
+        float bins[PC_DESCRIPTOR] = {0};
+        memset(to, 0, PC_DESCRIPTOR_PADDED * sizeof *to);
+        if (d->counts[i] < FEWEST_NEIGHBOURS) {
+            continue;
+        }
+        for (int32_t j = 0; j < d->counts[i]; j++) {
+            const neighbour q = d->neighbours[i * MOST_NEIGHBOURS + j];
+            const float weight = (float)d->f->voxel / q.distance;
+            for (int k = 0; k < PC_DESCRIPTOR; k++) {
+                bins[k] += weight * d->own[q.at].bins[k];
+            }
+        }
+        for (int h = 0; h < 3; h++) {
+            float sum = 0.0f;
+            float *of = bins + h * PC_DESCRIPTOR_BINS;
+            for (int k = 0; k < PC_DESCRIPTOR_BINS; k++) {
+                of[k] = of[k] / (float)d->counts[i] + d->own[i].bins[h * PC_DESCRIPTOR_BINS + k];
+                sum += of[k];
+            }
+            for (int k = 0; k < PC_DESCRIPTOR_BINS && sum > 0.0f; k++) {
+                to[h * PC_DESCRIPTOR_BINS + k] = (int16_t)(of[k] / sum * (float)DESCRIPTOR_SUM + 0.5f);
+            }
+        }
+    }
+}
+
+static pcgpu_status describe(pcgpu_context *context, const pcgpu_cloud *cloud, bool from_origin, pc_features *f) {
+    const size_t n = (size_t)f->n;
+    describing d = {.f = f, .offset = cloud->offset, .from_origin = from_origin};
+    pcgpu_status status = PCGPU_OK;
+    f->points.normals = calloc(3 * n, sizeof *f->points.normals);
+    f->descriptors = malloc(n * PC_DESCRIPTOR_PADDED * sizeof *f->descriptors);
+    d.neighbours = malloc(n * MOST_NEIGHBOURS * sizeof *d.neighbours);
+    d.counts = malloc(n * sizeof *d.counts);
+    d.own = malloc(n * sizeof *d.own);
+    if (!f->points.normals || !f->descriptors || !d.neighbours || !d.counts || !d.own) {
+        status = pc_fail_memory(context, n * MOST_NEIGHBOURS * sizeof *d.neighbours, "the features");
+        goto done;
+    }
+    PC_TRY_OR(done, status, pc_icp_grid_build(context, f->n, f->points.xyz, FEATURE_RADIUS * f->voxel, &d.grid));
+    pc_run_ranges(context, f->n, PART, make_normals, &d);
+    pc_run_ranges(context, f->n, PART, make_own, &d);
+    pc_run_ranges(context, f->n, PART, make_descriptors, &d);
+done:
+    pc_icp_grid_free(&d.grid);
+    free(d.neighbours);
+    free(d.counts);
+    free(d.own);
+    return status;
+}
+
+/* ---- voxels ------------------------------------------------------------------------------------------------------ */
+
+/* The longest side of the box of both clouds. */
+static double span_of(const pc_rows all[2]) {
+    double span = 0.0;
+    for (int i = 0; i < 6; i++) {
+        float low = INFINITY, high = -INFINITY;
+        for (int64_t k = 0; k < all[i / 3].n; k++) {
+            const float v = all[i / 3].xyz[3 * k + i % 3];
+            low = v < low ? v : low;
+            high = v > high ? v : high;
+        }
+        span = (double)high - (double)low > span ? (double)high - (double)low : span;
+    }
+    return span;
+}
+
+/* The first size of voxels that is tried: that of the registration, where a grid can have it. */
+static pcgpu_status first_voxel(pcgpu_context *context, const pcgpu_register_params *params, const pc_rows all[2],
+                                const pcgpu_cloud *target, double *voxel) {
+    const double least = span_of(all) / MOST_CELLS;
+    double extent = 0.0;
+    *voxel = params->voxel;
+    if (*voxel <= 0.0) {
+        PC_TRY(pc_scan_spacing(context, target, params->drop_origin, voxel, &extent));
+    }
+    *voxel = *voxel > least ? *voxel : least;
+    return PCGPU_OK;
+}
+
+static pcgpu_status downsample(pc_register_work *w, const pc_rows all[2], double voxel, pc_features features[2]) {
+    int64_t most;
+    do {
+        most = 0;
+        for (int i = 0; i < 2; i++) {
+            PC_TRY(pc_rows_downsample(w, &all[i], voxel, &features[i].points));
+            most = features[i].points.n > most ? features[i].points.n : most;
+            features[i].voxel = voxel;
+            features[i].n = (int)(most <= PC_FEATURES_MOST ? features[i].points.n : 0);
+        }
+        voxel *= 2.0;
+    } while (most > PC_FEATURES_MOST);
+    return PCGPU_OK;
+}
+
+/* Whether both clouds were seen from their origins, as scans are, and not maps and objects. */
+static bool seen_from_origins(pcgpu_context *context, const pcgpu_cloud *clouds[2], double voxel) {
+    pc_view *views[2] = {NULL, NULL};
+    pc_seen seen[2];
+    pc_register_see(clouds[0], clouds[1], seen, views);
+    pc_view_make(context, seen, 2, voxel);
+    const bool both = pc_view_is_from_origin(views[0]) && pc_view_is_from_origin(views[1]);
+    pc_view_drop(&views[0]);
+    pc_view_drop(&views[1]);
+    return both;
+}
+
+pcgpu_status pc_features_make(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *clouds[2],
+                              pc_features features[2]) {
+    pcgpu_registration ignored = {0};
+    pcgpu_register_params own = *params;
+    own.method = PCGPU_REGISTER_POINT; /* which takes no normals */
+    pc_register_work w = {.context = context, .backend = context->cpu, .params = &own, .result = &ignored};
+    pc_rows all[2] = {{0}};
+    pcgpu_status status;
+    features[0] = features[1] = (pc_features){0};
+    for (int i = 0; i < 2; i++) {
+        PC_TRY_OR(done, status, pc_rows_select(&w, clouds[i], &all[i]));
+    }
+    if (all[0].n > 0 && all[1].n > 0) {
+        const bool from_sensors = seen_from_origins(context, clouds, params->voxel);
+        double voxel;
+        PC_TRY_OR(done, status, first_voxel(context, params, all, clouds[1], &voxel));
+        if (!(voxel > 0.0)) { /* of points at one place */
+            goto done;
+        }
+        PC_TRY_OR(done, status, downsample(&w, all, voxel, features));
+        for (int i = 0; i < 2; i++) {
+            PC_TRY_OR(done, status, describe(context, clouds[i], from_sensors, &features[i]));
+        }
+    }
+done:
+    pc_rows_free(&all[0]);
+    pc_rows_free(&all[1]);
+    return status;
+}
+
+void pc_features_free(pc_features *features) {
+    pc_rows_free(&features->points);
+    free(features->descriptors);
+    *features = (pc_features){0};
+}
+
+/* ---- the search -------------------------------------------------------------------------------------------------- */
+
+/* The levels of ndt whose coarsest cells are as wide as START_VOXELS of the features: starts are off by about one. */
+static int levels_for(const pcgpu_register_params *params, double voxel) {
+    int levels = FEWEST_LEVELS;
+    while (levels < PC_NDT_MAX_LEVELS && 2.0 * params->voxel * (double)(1 << (levels - 1)) < START_VOXELS * voxel) {
+        levels++;
+    }
+    return levels;
+}
+
+pcgpu_status pc_search_features(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
+                                const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
+                                int *count) {
+    (void)degrees;
+    pc_features features[2] = {{0}};
+    pc_match *matches = malloc(PC_MATCHES_MOST * sizeof *matches);
+    int found = 0;
+    pcgpu_status status;
+    *count = 0;
+    if (!matches) {
+        return pc_fail_memory(context, PC_MATCHES_MOST * sizeof *matches, "the features");
+    }
+    PC_TRY_OR(done, status, pc_features_make(context, params, (const pcgpu_cloud *[2]){source, target}, features));
+    PC_TRY_OR(done, status, pc_features_match(context, &features[0], &features[1], matches, &found));
+    PC_TRY_OR(done, status, pc_features_agree(context, &features[0], &features[1], matches, found, starts, count));
+    for (int i = 0; i < *count; i++) {
+        starts[i].levels = levels_for(params, features[0].voxel);
+    }
+done:
+    pc_features_free(&features[0]);
+    pc_features_free(&features[1]);
+    free(matches);
+    return status;
+}
