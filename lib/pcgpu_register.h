@@ -24,14 +24,13 @@ typedef enum pcgpu_register_method {
     PCGPU_REGISTER_GICP
 } pcgpu_register_method;
 
-/* Initial transforms besides the given one, found by a coarse search; see STARTS of pcgpu-methods(7). */
+/* Initial transforms besides the given one, found by a search: from features in any rotation, and by height grids at
+ * rotations about z; see STARTS of pcgpu-methods(7). */
 typedef enum pcgpu_search {
     PCGPU_SEARCH_NEVER,
-    PCGPU_SEARCH_ALWAYS, /* at any rotation about z, before the given initial transform */
-    PCGPU_SEARCH_RESCUE, /* only after the registration from the given initial transform has not converged; at rotations
-                            about z of up to PCGPU_RESCUE_DEGREES from it */
-    PCGPU_SEARCH_GLOBAL  /* in any rotation, for objects of which both clouds have most of the surface, before the given
-                            initial transform */
+    PCGPU_SEARCH_ALWAYS, /* before the given initial transform */
+    PCGPU_SEARCH_RESCUE  /* only after the registration from the given initial transform has not converged; the height
+                            grids then at rotations of up to PCGPU_RESCUE_DEGREES from it */
 } pcgpu_search;
 
 enum { PCGPU_MAX_LEVELS = 8, PCGPU_RESCUE_DEGREES = 30 };
@@ -50,7 +49,7 @@ typedef struct pcgpu_register_params {
     int levels;                 /* 1 to 8, NDT to 6; 0 (default) = 3, NDT 4 */
     double max_distance;        /* maximum correspondence distance at the coarsest level, metres; PCGPU_AUTO (default):
                             8 voxels */
-    int max_iterations;         /* per level */
+    int max_iterations;         /* per level; twice as many at the last level of NDT */
     double translation_epsilon; /* metres: a level has converged when the translation and the rotation of an update are
                                    below their epsilons; PCGPU_AUTO (default): voxel / 2500 */
     double rotation_epsilon;    /* radians */
@@ -76,20 +75,22 @@ typedef struct pcgpu_registration {
     int level_iterations[PCGPU_MAX_LEVELS]; /* of each level, coarse to fine */
     int64_t source_points;                  /* used at the finest level */
     int64_t target_points;
-    int64_t inliers;    /* source points with a correspondence at the last iteration; NDT: in a voxel of the target */
-    double fitness;     /* inliers / source_points */
-    double score;       /* 0 to 1. The consistency s of the surfaces is, for NDT, fitness x agreement; else fitness x
+    int64_t inliers;   /* source points with a correspondence at the last iteration; NDT: in a voxel of the target */
+    double fitness;    /* inliers / source_points */
+    double score;      /* 0 to 1. The consistency s of the surfaces is, for NDT, fitness x agreement; else fitness x
                            the mean weight of the matches ^ 1.5, where a weight falls from 1 to 1/4 at 0.4 voxel from
-                           the target's surface; without normals, fitness. Where free_space is known, score is max(1 -
-                           free_space / 0.05, 0) x s, for NDT x sqrt(s) (eigenvalues[0] / 0.03) ^ 0.25; this power is at
-                           most 1, and 1 where degenerate. Else score is s */
-    double free_space;  /* fraction of the points in the free space of the other scan, among those that its sensor could
+                           the target's surface; without normals, fitness. Where free_space is known, s is divided by
+                           fitness or by overlap (0.15 at least), whichever is more, and multiplied by
+                           sqrt(eigenvalues[0] / 0.03), at most 1, and 1 where degenerate; for NDT the root of it is
+                           taken; and score is max(1 - free_space / 0.05, 0) times that. Else score is s */
+    double free_space; /* fraction of the points in the free space of the other scan, among those that its sensor could
                            see; see CONVERGENCE CHECK of pcgpu-methods(7). -1: unknown, since a cloud was not seen from
                            its origin, or since the surfaces have no consistency */
-    double agreement;   /* NDT: the consistency score, 0 to 1, see NDT of pcgpu-methods(7); else 0 */
-    double inlier_rmse; /* metres, distances of corresponding points; NDT: of the means of the voxels */
-    double plane_rmse;  /* metres, the same along the normals; POINT: 0 */
-    double center[3];   /* centroid of the target's usable points, file coordinates */
+    double overlap; /* fraction of the source's points that the target's sensor could see; -1: unknown, as free_space */
+    double agreement;       /* NDT: the consistency score, 0 to 1, see NDT of pcgpu-methods(7); else 0 */
+    double inlier_rmse;     /* metres, distances of corresponding points; NDT: of the means of the voxels */
+    double plane_rmse;      /* metres, the same along the normals; POINT: 0 */
+    double center[3];       /* centroid of the target's usable points, file coordinates */
     double information[36]; /* 6x6 sum of J^T J at the result (rotation, translation), about `center`;
                                NDT: robustly weighted */
     double covariance[36];  /* of the pose in the same coordinates, from the residuals; radians and metres */

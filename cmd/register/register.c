@@ -32,6 +32,7 @@ void register_add_result(json *out, const pcgpu_registration *r) {
     json_number(out, "fitness", r->fitness);
     json_number(out, "score", r->score);
     json_number(out, "free_space", r->free_space);
+    json_number(out, "overlap", r->overlap);
     json_number(out, "voxel", r->voxel);
     json_number(out, "agreement", r->agreement);
     json_number(out, "inlier_rmse", r->inlier_rmse);

@@ -123,13 +123,20 @@ typedef struct pc_seen {
  * when the points change. */
 void pc_view_make(pcgpu_context *context, pc_seen *seen, int count, double voxel);
 void pc_view_drop(pc_view **view);
-/* The fraction of the points of source and target that lie in the free space of the other one, of those that its sensor
- * could see; -1 where that is not known. Makes views that are not there. T: T_target_source, back: its inverse. Errors:
- * MEMORY. */
+/* Whether a sensor at the origin saw the points; false for NULL. */
+bool pc_view_is_from_origin(const pc_view *view);
+/* How two scans compare; -1 where that is not known, since one was not seen from its origin, or since each sees little
+ * of the other. */
+typedef struct pc_view_comparison {
+    double free; /* fraction of the points that lie in the free space of the other scan, of those that its sensor could
+                       see */
+    double overlap; /* fraction of the source's points that the target's sensor could see */
+} pc_view_comparison;
+/* Makes views that are not there. T: T_target_source, back: its inverse. Errors: MEMORY. */
 pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], const double back[16],
-                             double voxel, double *fraction);
-/* The same for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its sensor could
- * see. */
+                             double voxel, pc_view_comparison *result);
+/* The fraction in free space for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its
+ * sensor could see. */
 enum { PC_VIEW_ASKED = 1 << 11 };
 pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel,
                           double *fraction);

@@ -36,7 +36,7 @@ enum {
 
 /* Points of one scan in the view of another. */
 typedef struct view_counts {
-    int64_t agree, free;
+    int64_t asked, agree, free;
 } view_counts;
 
 /* What a sensor saw: squared distances by bins, INFINITY and 0 where it saw nothing. */
@@ -212,6 +212,7 @@ static void look_up(const pc_view *v, const pc_view *scan, const double *T, doub
             move(&p, T);
         }
         find_bins(&p);
+        counts->asked += p.n;
         for (int i = 0; i < p.n; i++) {
             const int bin = p.bin[i];
             const float range = sqrtf(p.square[i]), margin = (float)voxel + MARGIN_RANGE * range;
@@ -278,15 +279,19 @@ void pc_view_make(pcgpu_context *context, pc_seen *seen, int count, double voxel
     pc_run_parts(context, count, make_view, &m);
 }
 
+bool pc_view_is_from_origin(const pc_view *view) {
+    return view && view->from_origin;
+}
+
 void pc_view_drop(pc_view **view) {
     free(*view);
     *view = NULL;
 }
 
 pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], const double back[16],
-                             double voxel, double *fraction) {
-    view_counts counts = {0};
-    *fraction = -1.0;
+                             double voxel, pc_view_comparison *result) {
+    view_counts of_target = {0}, of_source = {0};
+    *result = (pc_view_comparison){-1.0, -1.0};
     if (seen[0].n == 0 || seen[1].n == 0) {
         return PCGPU_OK;
     }
@@ -296,9 +301,14 @@ pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const doub
         return pc_fail_memory(context, sizeof *source, "what the sensors saw");
     }
     if (source->from_origin && target->from_origin) {
-        look_up(source, target, back, voxel, &counts);
-        look_up(target, source, T, voxel, &counts);
-        *fraction = counts.agree + counts.free >= FEWEST_ASKED ? free_fraction(&counts) : -1.0;
+        look_up(source, target, back, voxel, &of_target);
+        look_up(target, source, T, voxel, &of_source);
+        const view_counts all = {of_target.asked + of_source.asked, of_target.agree + of_source.agree,
+                                 of_target.free + of_source.free};
+        if (all.agree + all.free >= FEWEST_ASKED) {
+            result->free = free_fraction(&all);
+            result->overlap = (double)(of_source.agree + of_source.free) / (double)of_source.asked;
+        }
     }
     return PCGPU_OK;
 }

@@ -117,6 +117,7 @@ class Registration:
     fitness: float  #: inliers / source_points
     score: float  #: 0 to 1: how well the surfaces agree
     free_space: float  #: fraction of points in the free space of the other scan; -1: unknown
+    overlap: float  #: fraction of the source's points that the target's sensor could see; -1: unknown
     agreement: float  #: consistency score of method='ndt', 0 to 1; else 0
     inlier_rmse: float  #: metres
     plane_rmse: float  #: metres, along the normals

@@ -121,7 +121,7 @@ const field voxels_fields[] = {VECTOR(T, FIELD_DOUBLES, range, 6),
 /* ---- register ---------------------------------------------------------------------------------------------------- */
 
 static const char *const register_methods[] = {"plane", "point", "ndt", "gicp", NULL};
-static const char *const searches[] = {"never", "always", "rescue", "global", NULL};
+static const char *const searches[] = {"never", "always", "rescue", NULL};
 
 #define T pcgpu_register_params
 const field register_params_fields[] = {CHOICE(T, method, register_methods),
@@ -169,6 +169,7 @@ const field registration_fields[] = {MATRIX(T, T_target_source, "transform", 4),
                                      FIELD(T, FIELD_DOUBLE, fitness),
                                      FIELD(T, FIELD_DOUBLE, score),
                                      FIELD(T, FIELD_DOUBLE, free_space),
+                                     FIELD(T, FIELD_DOUBLE, overlap),
                                      FIELD(T, FIELD_DOUBLE, agreement),
                                      FIELD(T, FIELD_DOUBLE, inlier_rmse),
                                      FIELD(T, FIELD_DOUBLE, plane_rmse),
