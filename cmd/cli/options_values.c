@@ -121,7 +121,7 @@ bool option_given_here(const option_values *options, const char *name, const com
 
 const char *options_init_file(const option_values *options) {
     const char *init = options->init;
-    return init && strcmp(init, "auto") != 0 && strcmp(init, "global") != 0 ? init : NULL;
+    return init && strcmp(init, "auto") != 0 ? init : NULL;
 }
 
 const char *option_input(const option_values *options, const option_row *option, const command_info *command) {

@@ -115,8 +115,7 @@ bool register_check(const session *s, reason *why) {
     }
     if (any && given(s, "method")) {
         wrong = "method is for association nearest, and projective is given; give one of them";
-    } else if (any && (s->options->registration.search == PCGPU_SEARCH_ALWAYS ||
-                       s->options->registration.search == PCGPU_SEARCH_GLOBAL)) {
+    } else if (any && s->options->registration.search == PCGPU_SEARCH_ALWAYS) {
         wrong = "init: a search for a start needs association nearest; give that, or a FILE with the initial transform";
     }
     return (!wrong || refuse(why, "%s", wrong)) && register_check_scans(s, 2, why) && (!any || check_levels(s, why)) &&

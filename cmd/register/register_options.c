@@ -6,10 +6,9 @@
 bool register_resolve_options(option_values *options, const command_info *command, reason *why) {
     (void)command;
     const char *wrong = NULL;
-    options->registration.search = !options->init                         ? PCGPU_SEARCH_RESCUE
-                                   : options_init_file(options)           ? PCGPU_SEARCH_NEVER
-                                   : strcmp(options->init, "global") == 0 ? PCGPU_SEARCH_GLOBAL
-                                                                          : PCGPU_SEARCH_ALWAYS;
+    options->registration.search = !options->init               ? PCGPU_SEARCH_RESCUE
+                                   : options_init_file(options) ? PCGPU_SEARCH_NEVER
+                                                                : PCGPU_SEARCH_ALWAYS;
     if (options->merge && !options->output) {
         wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
     }
@@ -38,9 +37,8 @@ static const option_row rows[] = {
      "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
     {"init", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). "
-     "auto: a coarse search, at any rotation about z and translations of up to 64 voxels; global: the same of an "
-     "object in any rotation, for clouds that both have most of its surface. Default: the identity, and when that "
-     "does not converge, the search at rotations of up to 30 degrees; see STARTS of pcgpu-methods(7)."},
+     "auto: a search, from features in any rotation and by height grids at any rotation about z. Default: the "
+     "identity, and when that does not converge, the search; see STARTS of pcgpu-methods(7)."},
     {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},

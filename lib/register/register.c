@@ -6,7 +6,7 @@
 static pcgpu_status register_clouds(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                     const pcgpu_register_params *params, const pcgpu_cloud *source,
                                     const pcgpu_cloud *target, pcgpu_registration *result) {
-    if (pc_searches_first(params)) {
+    if (params->search == PCGPU_SEARCH_ALWAYS) {
         return pc_register_search(context, backend, run, params, source, target, result);
     }
     PC_TRY(pc_register_once(context, backend, run, params, source, target, result));

@@ -50,7 +50,6 @@ struct pc_register_work {
     pc_pose pose, start;                /* the estimate and the initial one, offsets not counted */
     int levels;                         /* in effect */
     bool near;         /* method ndt at the finest level alone, and a result near the start is likely */
-    bool in_sequence;  /* other scans say how the sensor moves, where these two leave it uncertain */
     bool normals;      /* the level's target has normals */
     bool converged;    /* the level's iterations */
     bool stopped;      /* result->reason says why; no further level can help */
@@ -85,37 +84,33 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                       const pcgpu_register_params *params, pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
+/* The clouds as what their sensors saw, borrowed; `views` are made when they are needed: drop them. */
+void pc_register_see(const pcgpu_cloud *source, const pcgpu_cloud *target, pc_seen seen[2], pc_view *views[2]);
 /* Takes the offsets of the clouds, and the clouds as what their sensors saw, borrowed until the registration is closed.
  */
 void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
-/* Starts without a guess (register_search.c): at most PC_STARTS, best first, rotated about z by -`degrees` to
- * `degrees`. Errors: MEMORY. */
+/* Starts without a guess, best first: T_target_source with scores that compare within one search. */
 enum { PC_STARTS = 6 };
 typedef struct pc_start {
-    double T[16]; /* T_target_source */
+    double T[16];
     int32_t score;
-    int turn; /* about z, in steps of the search */
+    int levels; /* of method ndt that reach from here to the result; 0: all */
 } pc_start;
-pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
-                              const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
-                              int *count);
-/* The same for objects in any rotation, without a vertical (register_global.c); `turn` is 0. */
-pcgpu_status pc_search_global(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *source,
-                              const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);
-/* Whether a search comes before the given start. */
-static inline bool pc_searches_first(const pcgpu_register_params *params) {
-    return params->search == PCGPU_SEARCH_ALWAYS || params->search == PCGPU_SEARCH_GLOBAL;
-}
+typedef pcgpu_status pc_search_fn(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
+                                  const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
+                                  int *count);
+/* By height grids, rotated about z by -`degrees` to `degrees` (register_search.c). Errors: MEMORY. */
+pc_search_fn pc_search_starts;
+/* Whether the points of both clouds surround their origins, as scans of spinning sensors do. */
+bool pc_surround_origins(const pcgpu_cloud *source, const pcgpu_cloud *target, bool drop_origin);
+
 /* How far from its start a result can be, metres at the target's centroid: two voxels of the coarsest level, or its
  * maximum correspondence distance. */
 double pc_register_reach(const pc_register_work *w);
 /* One sigma of the translation, metres; and whether that of a result of ndt is too much for a pair. */
 double pc_translation_sigma(const pcgpu_registration *r);
 bool pc_is_uncertain(const pcgpu_registration *r);
-/* The angle between their turns, 0 to 180. */
-double pc_start_degrees(const pc_start *a, const pc_start *b);
-
 /* A registration from its beginning to its end. */
 typedef pcgpu_status pc_register_fn(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                     const pcgpu_register_params *params, const pcgpu_cloud *source,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { ICP_LEVELS = 3, SEARCHED_STARTS = 7 };
+enum { ICP_LEVELS = 3, SEARCHED_STARTS = 3 };
 
 /* Without points to go by: that of LiDAR scans of streets. */
 #define STREET_VOXEL 0.25
@@ -104,7 +104,7 @@ pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_par
                                                       : 1e-6) *
                  points;
     double cuda = ndt ? 2e-4 + 3e-9 * points : 5e-3 * pairs + 8e-8 * points;
-    const bool searches = pc_searches_first(p);
+    const bool searches = p->search == PCGPU_SEARCH_ALWAYS;
     double starts = searches ? SEARCHED_STARTS : 1.0, search = searches ? 0.02 * pairs + 1e-8 * points : 0.0;
     return pc_choose_backend(context, starts * cpu + search, starts * cuda + search, run, backend);
 }

@@ -81,27 +81,43 @@ static void fill(picture *p, const pc_points *points, const double offset[3]) {
     }
 }
 
-/* The sensor, where both clouds are seen from theirs, which is returned; else the centroids. */
-static bool choose_references(const pc_points *points[2], const double *offset[2], picture *pictures[2]) {
-    bool sensors = true;
-    for (int i = 0; i < 2; i++) {
-        const float *values[3] = {points[i]->x, points[i]->y, points[i]->z};
-        for (int k = 0; k < 3; k++) {
-            double low = INFINITY, high = -INFINITY, sum = 0.0;
-            for (int64_t j = 0; j < points[i]->n; j++) {
-                double v = (double)values[k][j] + offset[i][k];
-                low = v < low ? v : low;
-                high = v > high ? v : high;
-                sum += v;
-            }
-            sensors = sensors && (k == 2 || (low < 0.0 && high > 0.0));
-            pictures[i]->reference[k] = sum / (double)points[i]->n;
+/* Whether there are points on all sides of a vertical axis, most of them nearer to its horizon than to the axis, along
+ * which cameras look. */
+static bool surrounds_origin(const pcgpu_cloud *cloud, bool drop_origin) {
+    double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
+    int64_t flat = 0, steep = 0;
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        const float *p = cloud->data + i * cloud->columns;
+        if (!pc_cloud_usable(cloud, p, drop_origin)) {
+            continue;
         }
+        const double v[3] = {(double)p[0] + cloud->offset[0], (double)p[1] + cloud->offset[1],
+                             (double)p[2] + cloud->offset[2]};
+        for (int k = 0; k < 2; k++) {
+            low[k] = v[k] < low[k] ? v[k] : low[k];
+            high[k] = v[k] > high[k] ? v[k] : high[k];
+        }
+        const bool near = v[2] * v[2] < v[0] * v[0] + v[1] * v[1];
+        flat += near;
+        steep += !near;
     }
-    for (int i = 0; i < 2 && sensors; i++) {
-        memset(pictures[i]->reference, 0, sizeof pictures[i]->reference);
+    return flat > steep && low[0] < 0.0 && high[0] > 0.0 && low[1] < 0.0 && high[1] > 0.0;
+}
+
+bool pc_surround_origins(const pcgpu_cloud *source, const pcgpu_cloud *target, bool drop_origin) {
+    return surrounds_origin(source, drop_origin) && surrounds_origin(target, drop_origin);
+}
+
+/* The centroid of a cloud that was not seen from its origin. */
+static void find_reference(const pc_points *points, const double *offset, double reference[3]) {
+    const float *values[3] = {points->x, points->y, points->z};
+    for (int k = 0; k < 3; k++) {
+        double sum = 0.0;
+        for (int64_t i = 0; i < points->n; i++) {
+            sum += (double)values[k][i] + offset[k];
+        }
+        reference[k] = sum / (double)points->n;
     }
-    return sensors;
 }
 
 static void blur(search *s) {
@@ -276,31 +292,31 @@ static search *new_search(double cell) {
     return good ? s : NULL;
 }
 
-static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_origin, const pcgpu_cloud *source,
-                                  const pcgpu_cloud *target) {
-    const double *offsets[2] = {source->offset, target->offset};
+static pcgpu_status search_clouds(search *s, pcgpu_context *context, bool drop_origin, const pcgpu_cloud *clouds[2]) {
+    const bool sensors = pc_surround_origins(clouds[0], clouds[1], drop_origin);
+    picture *pictures[2] = {&s->source, &s->target};
     pcgpu_run ignored = {0};
     pc_points points[2] = {{0}};
-    pcgpu_status status;
-    PC_TRY_OR(done, status, pc_points_select(context, source, drop_origin, &points[0], &ignored));
-    PC_TRY_OR(done, status, pc_points_select(context, target, drop_origin, &points[1], &ignored));
+    pcgpu_status status = PCGPU_OK;
+    if (!sensors && s->most_turn < TURNS / 2) { /* the given start says more than the centroids */
+        return PCGPU_OK;
+    }
+    for (int i = 0; i < 2; i++) {
+        PC_TRY_OR(done, status, pc_points_select(context, clouds[i], drop_origin, &points[i], &ignored));
+    }
     if (points[0].n > 0 && points[1].n > 0) {
-        const bool sensors = choose_references((const pc_points *[2]){&points[0], &points[1]}, offsets,
-                                               (picture *[2]){&s->source, &s->target});
-        if (sensors || s->most_turn == TURNS / 2) { /* else the given start says more than the centroids */
-            fill(&s->source, &points[0], source->offset);
-            fill(&s->target, &points[1], target->offset);
-            find_starts(context, s);
+        for (int i = 0; i < 2; i++) {
+            if (!sensors) {
+                find_reference(&points[i], clouds[i]->offset, pictures[i]->reference);
+            }
+            fill(pictures[i], &points[i], clouds[i]->offset);
         }
+        find_starts(context, s);
     }
 done:
     pc_points_free(&points[0]);
     pc_points_free(&points[1]);
     return status;
-}
-
-double pc_start_degrees(const pc_start *a, const pc_start *b) {
-    return pc_turns_between(a->turn, b->turn) * (360.0 / TURNS);
 }
 
 pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
@@ -312,10 +328,10 @@ pcgpu_status pc_search_starts(pcgpu_context *context, const pcgpu_register_param
         return pc_fail_memory(context, 8 << 20, "the search for a start");
     }
     s->most_turn = (int)(degrees * (TURNS / 360.0));
-    pcgpu_status status = search_clouds(s, context, params->drop_origin, source, target);
+    pcgpu_status status = search_clouds(s, context, params->drop_origin, (const pcgpu_cloud *[2]){source, target});
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         starts[i].score = s->best[i].score;
-        starts[i].turn = s->best[i].turn;
+        starts[i].levels = 0;
         transform_of(s, &s->best[i], starts[i].T);
         *count = i + 1;
     }

@@ -256,7 +256,7 @@ pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, 
                     .results = results,
                     .failing = count};
     const bool together =
-        params->method == PCGPU_REGISTER_NDT && !pc_searches_first(params) && backend->ndt->concurrent_jobs;
+        params->method == PCGPU_REGISTER_NDT && params->search != PCGPU_SEARCH_ALWAYS && backend->ndt->concurrent_jobs;
     const bool spread = backend == context->cpu && context->threads > 1 && count >= context->threads;
     set.run.threads = spread ? 1 : run->threads;
     pthread_mutex_init(&set.mutex, NULL);

@@ -1,44 +1,59 @@
-/* Registration from the starts that a search found (register_search.c), and from the one that was given.
+/* Registration from the starts that searches found, and from the one that was given.
  *
- * The starts are tried in their order, the given one last. Once one has converged, only starts are tried that score
- * nearly as high and lie elsewhere. The best result is the answer. Method ndt on a device registers several starts in
- * hardly more time than one: when the first start fails, the remaining candidates run in one launch. Results that the
- * sequential order would not have reached are discarded, so the answer is the same. */
-#include "register.h"
+ * There are two searches: by features, in any rotation, and by height grids, for scans with z up. Spinning sensors,
+ * whose rings leave few features far away, begin with the grids; other clouds with the features. The second search is
+ * made only when no start of the first has converged. The starts of a search are tried in their order; once one has
+ * converged, only those that score nearly as high and lie elsewhere. The best result is the answer. Method ndt on a
+ * device registers several starts in hardly more time than one: when the first start fails, the remaining candidates
+ * run in one launch. Results that the sequential order would not have reached are discarded, so the answer is the same.
+ * */
+#include "register_features.h"
 #include "ndt_ops.h"
 
 #include <string.h>
 
-#define NEARLY    0.8  /* as good as another score */
-#define ELSEWHERE 30.0 /* degrees between a converged start and one that lies elsewhere */
+/* As PC_MOST_FREE, before the registration. Starts of right results have up to 0.08, of wrong ones mostly 0.05 to 0.4.
+ * */
+#define MOST_FREE_AT_START 0.1
+#define NEARLY             0.8    /* as good as another score */
+#define ELSEWHERE          2.7321 /* trace of a rotation by 30 degrees; less: a start that lies elsewhere */
 
-enum { TRIALS = PC_STARTS + 1 };
+enum { SEARCHES = 2, KEPT = 2 /* starts of a search */, TRIALS = SEARCHES * KEPT + 1 };
 
 typedef struct trials {
     pcgpu_context *context;
     const pc_backend *backend;
     const pcgpu_run *run;
+    const pcgpu_register_params *given;
     pcgpu_pair pair;
-    pc_start starts[TRIALS];              /* the given one, last, has its transform alone */
+    pc_start starts[TRIALS];
     pcgpu_register_params params[TRIALS]; /* from each */
-    bool global;                          /* they are of a search of all rotations, and lie apart */
-    int count, best;                      /* best: of those that were tried, -1 before that */
+    int first, count;                     /* of those that are being tried */
+    int best;                             /* of those that were tried, -1 before that */
+    int tried;
     bool done[TRIALS];
     pcgpu_registration results[TRIALS];
     double seconds[TRIALS]; /* of those that were done together, of all */
+    pc_seen seen[2];
+    pc_view *views[2];
 } trials;
 
 static bool better(const pcgpu_registration *a, const pcgpu_registration *b) {
     return a->converged != b->converged ? a->converged : a->score > b->score;
 }
 
-static bool worth_it(const trials *t, int i) {
-    const pc_start *at = &t->starts[i];
-    if (t->best < 0 || !t->results[t->best].converged) {
-        return true;
+static bool is_elsewhere(const double a[16], const double b[16]) {
+    double trace = 0.0;
+    for (int k = 0; k < 3; k++) {
+        trace += (a[4 * k] * b[4 * k] + a[4 * k + 1] * b[4 * k + 1]) + a[4 * k + 2] * b[4 * k + 2];
     }
-    return i != t->count - 1 && (double)at->score >= NEARLY * (double)t->starts[0].score &&
-           (t->global || pc_start_degrees(at, &t->starts[t->best]) >= ELSEWHERE);
+    return trace < ELSEWHERE;
+}
+
+static bool worth_it(const trials *t, int i) {
+    return t->best < 0 || !t->results[t->best].converged ||
+           ((double)t->starts[i].score >= NEARLY * (double)t->starts[t->first].score &&
+            is_elsewhere(t->starts[i].T, t->starts[t->best].T));
 }
 
 static pcgpu_status register_once(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -51,7 +66,7 @@ static pcgpu_status register_once(pcgpu_context *context, const pc_backend *back
  */
 static pcgpu_status do_start(trials *t, int i) {
     const double begin = pc_now();
-    const bool together = i > 0 && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->ndt->concurrent_jobs;
+    const bool together = i > t->first && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->ndt->concurrent_jobs;
     pcgpu_register_params params[TRIALS];
     pcgpu_registration results[TRIALS];
     int which[TRIALS], count = 0;
@@ -82,47 +97,93 @@ static pcgpu_status do_start(trials *t, int i) {
     return status;
 }
 
-static pcgpu_status register_from(trials *t, pcgpu_registration *result, double *seconds) {
-    int tried = 0;
-    for (int i = 0; i < t->count; i++) {
+/* Adds a start that is not yet tried. */
+static void add_start(trials *t, const pc_start *start) {
+    pcgpu_register_params *p = &t->params[t->count];
+    *p = *t->given;
+    p->search = PCGPU_SEARCH_NEVER;
+    memcpy(p->init, start->T, sizeof p->init);
+    if (p->method == PCGPU_REGISTER_NDT && start->levels > 0 && start->levels < pc_register_levels(p)) {
+        p->levels = start->levels;
+    }
+    t->starts[t->count++] = *start;
+}
+
+/* Whether so many points lie in the free space of the other scan at a start that no registration from there is right.
+ * */
+static pcgpu_status contradicts(trials *t, const pc_start *start, bool *wrong) {
+    pc_view_comparison at_start;
+    double back[16];
+    pc_transform_invert(start->T, back);
+    PC_TRY(pc_view_compare(t->context, t->seen, start->T, back, t->given->voxel, &at_start));
+    *wrong = at_start.free > MOST_FREE_AT_START;
+    return PCGPU_OK;
+}
+
+/* Registers from the starts that were added. */
+static pcgpu_status try_starts(trials *t) {
+    for (int i = t->first; i < t->count; i++) {
         if (!worth_it(t, i)) {
             continue;
         }
         PC_TRY(t->done[i] ? PCGPU_OK : do_start(t, i));
-        if (tried++ == 0 || better(&t->results[i], &t->results[t->best])) {
+        t->tried++;
+        if (t->best < 0 || better(&t->results[i], &t->results[t->best])) {
             t->best = i;
         }
     }
-    *result = t->results[t->best];
-    *seconds = t->seconds[t->best];
-    result->starts = tried;
+    t->first = t->count;
     return PCGPU_OK;
 }
 
-/* The starts of a search, then the given one. */
-static pcgpu_status prepare(trials *t, const pcgpu_register_params *params, double degrees) {
-    int found = 0;
-    t->global = params->search == PCGPU_SEARCH_GLOBAL;
-    pcgpu_status status =
-        t->global ? pc_search_global(t->context, params, t->pair.source, t->pair.target, t->starts, &found)
-                  : pc_search_starts(t->context, params, degrees, t->pair.source, t->pair.target, t->starts, &found);
-    memcpy(t->starts[found].T, params->init, sizeof params->init);
-    t->count = found + 1;
-    for (int i = 0; i < t->count; i++) {
-        t->params[i] = *params;
-        t->params[i].search = PCGPU_SEARCH_NEVER;
-        memcpy(t->params[i].init, t->starts[i].T, sizeof t->starts[i].T);
-    }
-    return status;
+static bool has_converged(const trials *t) {
+    return t->best >= 0 && t->results[t->best].converged;
 }
 
-/* The time of the search since `begin`; the result is cleared after an error. */
-static pcgpu_status finish(pcgpu_status status, pcgpu_registration *result, double begin) {
+static pcgpu_status search(trials *t, double degrees) {
+    const bool surround = pc_surround_origins(t->pair.source, t->pair.target, t->given->drop_origin);
+    pc_search_fn *const searches[SEARCHES] = {surround ? pc_search_starts : pc_search_features,
+                                              surround ? pc_search_features : pc_search_starts};
+    for (int k = 0; k < SEARCHES && !has_converged(t); k++) {
+        pc_start starts[PC_STARTS];
+        int found = 0;
+        bool wrong = false;
+        PC_TRY(searches[k](t->context, t->given, degrees, t->pair.source, t->pair.target, starts, &found));
+        for (int i = 0; i < found && i < KEPT; i++) {
+            PC_TRY(contradicts(t, &starts[i], &wrong));
+            if (!wrong) {
+                add_start(t, &starts[i]);
+            }
+        }
+        PC_TRY(try_starts(t));
+    }
+    return PCGPU_OK;
+}
+
+/* The given start. */
+static void add_given(trials *t) {
+    pc_start start = {.score = 0};
+    memcpy(start.T, t->given->init, sizeof start.T);
+    add_start(t, &start);
+}
+
+static void begin_trials(trials *t) {
+    t->best = -1;
+    pc_register_see(t->pair.source, t->pair.target, t->seen, t->views);
+}
+
+/* The best result, with the time of all that was not its registration since `begin`; the result is cleared after an
+ * error. */
+static pcgpu_status finish(trials *t, pcgpu_status status, pcgpu_registration *result, double begin) {
     if (status == PCGPU_OK) {
-        pc_stage(&result->run, "search", begin);
+        *result = t->results[t->best];
+        result->starts = t->tried;
+        pc_stage(&result->run, "search", begin + t->seconds[t->best]);
     } else {
         memset(result, 0, sizeof *result);
     }
+    pc_view_drop(&t->views[0]);
+    pc_view_drop(&t->views[1]);
     return status;
 }
 
@@ -133,25 +194,26 @@ pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backen
         result->target_points < PC_REGISTER_MIN_POINTS) {
         return PCGPU_OK;
     }
-    double begin = pc_now(), own = 0.0;
-    trials t = {.context = context, .backend = backend, .run = run, .pair = {source, target}, .best = -1};
-    pcgpu_status status = prepare(&t, params, PCGPU_RESCUE_DEGREES);
-    if (status == PCGPU_OK && t.count > 1) {
-        t.done[t.count - 1] = true;
-        t.results[t.count - 1] = *result;
-        status = register_from(&t, result, &own);
-    }
-    return finish(status, result, begin);
+    const double begin = pc_now();
+    trials t = {.context = context, .backend = backend, .run = run, .given = params, .pair = {source, target}};
+    add_given(&t);
+    t.done[0] = true;
+    t.results[0] = *result;
+    begin_trials(&t);
+    pcgpu_status status = try_starts(&t);
+    return finish(&t, status == PCGPU_OK ? search(&t, PCGPU_RESCUE_DEGREES) : status, result, begin);
 }
 
 pcgpu_status pc_register_search(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result) {
-    double begin = pc_now(), own = 0.0;
-    trials t = {.context = context, .backend = backend, .run = run, .pair = {source, target}, .best = -1};
-    pcgpu_status status = prepare(&t, params, 180.0);
-    if (status == PCGPU_OK) {
-        status = register_from(&t, result, &own);
+    const double begin = pc_now();
+    trials t = {.context = context, .backend = backend, .run = run, .given = params, .pair = {source, target}};
+    begin_trials(&t);
+    pcgpu_status status = search(&t, 180.0);
+    if (status == PCGPU_OK && !has_converged(&t)) {
+        add_given(&t);
+        status = try_starts(&t);
     }
-    return finish(status, result, begin + own);
+    return finish(&t, status, result, begin);
 }

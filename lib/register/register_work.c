@@ -55,11 +55,15 @@ static pc_seen seen_by(const pcgpu_cloud *cloud) {
     return seen;
 }
 
+void pc_register_see(const pcgpu_cloud *source, const pcgpu_cloud *target, pc_seen seen[2], pc_view *views[2]) {
+    seen[0] = seen_by(source);
+    seen[1] = seen_by(target);
+    seen[0].view = &views[0];
+    seen[1].view = &views[1];
+}
+
 void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {
-    w->seen[0] = seen_by(source);
-    w->seen[1] = seen_by(target);
-    w->seen[0].view = &w->views[0];
-    w->seen[1].view = &w->views[1];
+    pc_register_see(source, target, w->seen, w->views);
     memcpy(w->offset_source, source->offset, sizeof w->offset_source);
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
         method: Literal['ndt', 'plane', 'point', 'gicp']
         init: Optional[Array]
-        search: Literal['rescue', 'never', 'always', 'global']
+        search: Literal['rescue', 'never', 'always']
         voxel_size: Union[float, Literal['auto']]
         levels: int
         max_distance: Union[float, Literal['auto']]
@@ -240,7 +240,7 @@ def register_params(given: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 'point', 'gicp'] = 'ndt',
-             init: Optional[Array] = None, search: Literal['rescue', 'never', 'always', 'global'] = 'rescue',
+             init: Optional[Array] = None, search: Literal['rescue', 'never', 'always'] = 'rescue',
              voxel_size: Union[float, Literal['auto']] = 'auto', levels: int = 0,
              max_distance: Union[float, Literal['auto']] = 'auto',
              max_iterations: int = 50, translation_epsilon: Union[float, Literal['auto']] = 'auto',
@@ -254,7 +254,7 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
                          Cloud where there are some. Only C-contiguous float32 enters without a copy
     method               'ndt' (normal distributions transform), 'plane', 'point' (ICP) or 'gicp'
     init                 (4, 4): the transform to start from; None = identity
-    search               other starts: 'rescue' (when the first does not converge), 'always', 'never' or 'global'
+    search               other starts: 'rescue' (when the first does not converge), 'always' or 'never'
                          (objects in any rotation)
     voxel_size           metres, of the finest level; 'auto' = from the points; 0 = none, not for 'ndt'
     levels               1 to 8, 'ndt' to 6; 0 = 3, 'ndt' 4

@@ -17,7 +17,8 @@ lib/io lib/core
 lib/scan lib lib/core
 lib/sample lib lib/core lib/scan
 lib/voxelize lib lib/core
-lib/register lib/core lib/scan lib/register/icp lib/register/ndt
+lib/register lib/core lib/scan lib/register/features lib/register/icp lib/register/ndt
+lib/register/features lib/core lib/register lib/register/icp
 lib/register/icp lib/core lib/register lib/voxelize
 lib/register/ndt lib/core lib/scan lib/register lib/register/icp
 lib/register/projective lib/core lib/register lib/register/icp
@@ -166,10 +167,10 @@ while read -r folder most; do
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
 cmd 18900
-lib 39700
+lib 40300
 cuda 12400
 python 4100
-tests 50400
+tests 50900
 END
 
 # A file that a tool left behind is not committed.

@@ -32,6 +32,7 @@ enum {
     PC_NDT_WIDE_STEPS = 2, /* Gauss-Newton steps for one pass over the points: with wide voxels they reach farther */
     PC_NDT_FINE_STEPS = 1,
     PC_NDT_HALVINGS = 3,
+    PC_NDT_LAST_ROUNDS = 2, /* times the maximum iterations, in the last phase: half of a room needs them */
 };
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
@@ -52,9 +53,9 @@ typedef struct pc_ndt_command {
     bool passes;
 } pc_ndt_command;
 
-/* One phase: a level, the part of the source that it takes, the grids and the kernel's k. */
+/* One phase: a level, the part of the source that it takes, the grids, the most rounds and the kernel's k. */
 typedef struct pc_ndt_phase {
-    int level, set, grids;
+    int level, set, grids, rounds;
     double kernel;
     float points; /* of the source to one of the part */
 } pc_ndt_phase;
@@ -266,6 +267,7 @@ PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     f->level = finest ? 0 : l;
     f->set = finest ? PC_SET_ALL : l == 0 ? PC_SET_MIDDLE : PC_SET_COARSE;
     f->grids = finest ? 2 : 1;
+    f->rounds = (finest ? PC_NDT_LAST_ROUNDS : 1) * p->max_iterations;
     f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : PC_NDT_KERNEL_FINE;
     f->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[f->set]);
     p->next_level--;
@@ -303,7 +305,7 @@ PC_HD void pc_ndt_end_step(pc_ndt_optimizer *p) {
             pc_optimizer_find_cycle(o, center);
         }
     }
-    if (pc_optimizer_ends_level(o, p->max_iterations)) {
+    if (pc_optimizer_ends_level(o, p->phase.rounds)) {
         if (pc_ndt_phase_fails(p)) {
             o->pose = p->first;
             p->ratio = 0.0;
