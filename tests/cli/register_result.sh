@@ -5,6 +5,7 @@ STREET=$PCGPU_SOURCE/testdata/street.bin MOVED=$PCGPU_SOURCE/testdata/street_mov
 cp "$STREET" t.bin
 cp "$MOVED" s.bin
 cloud 3000 > near.bin
+printf '1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > I
 records near.bin | awk '{ $1 += 500; print }' | floats > far.bin
 
 # One line for a person, in every method, also where nobody watches; not with -q.
@@ -42,22 +43,22 @@ expect 0 pcgpu register s.ply t.ply
 stderr_has '^pcgpu: s\.ply -> t\.ply: moved [01]\.[0-9]+ m, '
 
 # No answer: standard output stays empty, whatever would go there; files and --json have the last estimate.
-expect 4 pcgpu register near.bin far.bin
+expect 4 pcgpu register --init I near.bin far.bin
 stdout_is ''
 stderr_has '^pcgpu: near\.bin: did not converge: '
 [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line'
 for FORMAT in matrix kitti tum; do
-    expect 4 pcgpu register near.bin far.bin --set transform-format=$FORMAT
+    expect 4 pcgpu register --init I near.bin far.bin --set transform-format=$FORMAT
     stdout_is ''
-    expect 4 pcgpu register near.bin far.bin --set transform-format=$FORMAT --transform -
+    expect 4 pcgpu register --init I near.bin far.bin --set transform-format=$FORMAT --transform -
     stdout_is ''
 done
-expect 4 pcgpu register near.bin far.bin -o -
+expect 4 pcgpu register --init I near.bin far.bin -o -
 stdout_is ''
-expect 4 pcgpu register near.bin far.bin -o - --json j
+expect 4 pcgpu register --init I near.bin far.bin -o - --json j
 stdout_is ''
 grep -q '"exit_code": 4' j || die 'the exit code is not in --json'
-expect 4 pcgpu register near.bin far.bin --transform T -o moved.bin --json - # a report, which says it
+expect 4 pcgpu register --init I near.bin far.bin --transform T -o moved.bin --json - # a report, which says it
 stdout_has '"exit_code": 4, .*"T_target_source": \[1, 0, .*"converged": false, "reason": "no overlap'
 [ "$(awk 'NF == 4' T | wc -l)" -eq 4 ] || die 'no last estimate in the file'
 size_is moved.bin 48000
@@ -69,7 +70,7 @@ size_is "$OUT" "$(wc -c < s.bin)"
 
 # A list keeps its lines in step: nan is no transform.
 printf 's.bin t.bin\nnear.bin far.bin\n' > list
-expect 4 pcgpu register --pairs list --set transform-format=kitti
+expect 4 pcgpu register --init I --pairs list --set transform-format=kitti
 [ "$(sed -n 2p "$OUT")" = 'nan nan nan nan nan nan nan nan nan nan nan nan' ] || die 'the line of what did not converge'
 [ "$(wc -l < "$ERR")" -eq 2 ] || die 'a list has a line for each pair on standard output alone'
 printf 's.bin t.bin\n' > one

@@ -1,5 +1,5 @@
 """Registration of anything: objects of centimetres in metres and in millimetres, depth frames as clouds, terrain in UTM, scans of
-200 m and downsampled ones; objects in any rotation by --init global. All generated, with the truth."""
+200 m and downsampled ones; objects in any rotation by --init auto. All generated, with the truth."""
 import json
 
 import numpy as np
@@ -162,16 +162,16 @@ def test_units():
     passed('units')
 
 
-def test_global():
+def test_objects():
     random = np.random.default_rng(11)
     for i in range(50):
         T = np.eye(4)
         T[:3, :3], T[:3, 3] = any_rotation(random), random.normal(size=3) * .5
         write_bin(FOLDER / 'a.bin', figurine(12000, .15, 100 + i, 2e-4))
         write_bin(FOLDER / 'b.bin', moved(figurine(8000, .15, 900 + i, 2e-4), T))
-        result, _ = register(f'rotation {i}', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'global')
+        result, _ = register(f'rotation {i}', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'auto')
     first = (FOLDER / 'result.json').read_text().split('"result"')[1]
-    register('one thread', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'global', '--threads', 1)
+    register('one thread', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'auto', '--threads', 1)
     check((FOLDER / 'result.json').read_text().split('"result"')[1] == first, 'the threads do not matter')
     check(result['covariance_order'] == ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], 'the order of the covariance')
     turned = np.degrees(np.arccos(np.clip((np.trace(T[:3, :3]) - 1) / 2, -1, 1)))
@@ -184,5 +184,5 @@ with tempfile.TemporaryDirectory() as folder:
     test_identity()
     test_motions()
     test_units()
-    test_global()
+    test_objects()
 finish()

@@ -1,0 +1,152 @@
+/* Starts of a registration from features: of parts of a furnished room in any rotation, and of clouds without any. */
+#include "context.h"
+#include "register_features.h"
+#include "pcgpu.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint64_t state;
+
+/* -1 to 1 */
+static double noise(void) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 33) / (double)(1u << 30) - 1.0;
+}
+
+static pcgpu_context *open_context(int threads) {
+    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = threads};
+    pcgpu_context *context = NULL;
+    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
+    return context;
+}
+
+/* The floor and two walls of a room of 6 x 5 x 3 m, and boxes in it: middles and halves of their sides. */
+static const double boxes[][6] = {{0, 0, 1.5, 3, 2.5, 1.5},         {-2, 1.5, 0.4, 0.6, 0.4, 0.4},
+                                  {-1.5, -1.8, 0.9, 0.3, 0.5, 0.9}, {0.3, 0.4, 0.35, 0.5, 0.8, 0.35},
+                                  {1.2, -1.5, 0.2, 0.2, 0.2, 0.2},  {1.7, 1.9, 1.1, 0.4, 0.3, 1.1},
+                                  {2.4, -0.6, 0.5, 0.25, 0.9, 0.5}, {-0.4, -1.2, 0.25, 0.15, 0.3, 0.25}};
+
+static void place(double p[3]) {
+    const int count = (int)(sizeof boxes / sizeof *boxes), choice = (int)((noise() + 1.0) * count);
+    const double *box = boxes[choice < count ? choice : 0];
+    const int axis = (int)((noise() + 1.0) * 1.5) % 3;
+    for (int k = 0; k < 3; k++) {
+        const double at = k != axis ? noise() : box == boxes[0] || noise() < 0.0 ? -1.0 : 1.0;
+        p[k] = box[k] + box[3 + k] * at + 0.004 * noise();
+    }
+}
+
+/* Points with low <= x <= high, moved by T. */
+static pcgpu_cloud part_of_room(pcgpu_context *context, int rows, uint64_t seed, double low, double high,
+                                const double T[16]) {
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_cloud_create(context, rows, 3, &cloud), PCGPU_OK);
+    state = seed;
+    for (int i = 0; i < rows; i++) {
+        double p[3], q[3];
+        do {
+            place(p);
+        } while (p[0] < low || p[0] > high);
+        pc_transform_apply(T, p, q);
+        for (int k = 0; k < 3; k++) {
+            cloud.data[3 * i + k] = (float)q[k];
+        }
+    }
+    return cloud;
+}
+
+/* About (1, 2, 3) by 140 degrees, and 12 m. */
+static const double turned[16] = {-0.639898411467622,
+                                  -0.263084581249519,
+                                  0.722022524655553,
+                                  4,
+                                  0.767668707854941,
+                                  -0.261460316513556,
+                                  0.58508397505739,
+                                  -8,
+                                  0.03485366525258,
+                                  0.928668404758877,
+                                  0.369269841743222,
+                                  9,
+                                  0,
+                                  0,
+                                  0,
+                                  1};
+
+static void assert_near(const double T[16], const double truth[16], double metres, double degrees) {
+    double there[16];
+    pc_transform_between(truth, T, there);
+    assert_true(pc_transform_length(there) < metres);
+    assert_true((there[0] + there[5] + there[10] - 1.0) / 2.0 > cos(degrees / 57.29577951308232));
+}
+
+/* Half of each part is in the other one; the numbers of threads and the vectors do not matter. */
+static void test_parts(void **unused) {
+    (void)unused;
+    pc_start first[PC_STARTS], starts[PC_STARTS];
+    pcgpu_registration result;
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    params.voxel = 0.0625;
+    for (int form = 0; form < 4; form++) {
+        pcgpu_context *context = open_context(form == 3 ? 4 : 1);
+        context->simd_limit = form < 3 ? form + 1 : 0;
+        pcgpu_cloud source = part_of_room(context, 60000, 1, -3.2, 1.6, pc_identity);
+        pcgpu_cloud target = part_of_room(context, 60000, 2, -1.4, 3.2, turned);
+        int count = 0;
+        assert_int_equal(pc_search_features(context, &params, 0.0, &source, &target, starts, &count), PCGPU_OK);
+        assert_true(count > 0);
+        assert_near(starts[0].T, turned, 0.4, 15.0);
+        for (int i = 0; i < count; i++) {
+            assert_true(form == 0 || memcmp(starts[i].T, first[i].T, sizeof first[i].T) == 0);
+            first[i] = starts[i];
+        }
+        params.search = PCGPU_SEARCH_ALWAYS;
+        assert_int_equal(pcgpu_register(context, &source, &target, &params, &result), PCGPU_OK);
+        assert_true(result.converged);
+        assert_near(result.T_target_source, turned, 0.003, 0.05);
+        pcgpu_cloud_free(&source);
+        pcgpu_cloud_free(&target);
+        pcgpu_close(context);
+    }
+}
+
+/* No start, and no error: too few points, points at one place, points far apart, points that are none. */
+static void test_nothing(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    pcgpu_cloud room = part_of_room(context, 5000, 3, -3.2, 3.2, pc_identity);
+    for (int kind = 0; kind < 5; kind++) {
+        pcgpu_cloud cloud;
+        pc_start starts[PC_STARTS];
+        int count = 9;
+        assert_int_equal(pcgpu_cloud_create(context, kind == 0 ? 0 : 400, 3, &cloud), PCGPU_OK);
+        for (int64_t i = 0; i < 3 * cloud.rows; i++) {
+            cloud.data[i] = kind == 1 ? 2.0f : kind == 2 ? (float)(1e12 * noise()) : kind == 3 ? NAN : (float)noise();
+        }
+        for (int voxel = 0; voxel < 2; voxel++) {
+            pcgpu_register_params params;
+            pcgpu_register_params_init(&params);
+            params.voxel = voxel ? 1e-6 : 0.0;
+            assert_int_equal(pc_search_features(context, &params, 0.0, &cloud, &room, starts, &count), PCGPU_OK);
+            assert_true(kind == 4 || count == 0);
+            assert_int_equal(pc_search_features(context, &params, 0.0, &room, &cloud, starts, &count), PCGPU_OK);
+            assert_true(kind == 4 || count == 0);
+        }
+        pcgpu_cloud_free(&cloud);
+    }
+    pcgpu_cloud_free(&room);
+    pcgpu_close(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
