@@ -41,11 +41,12 @@ typedef struct pcgpu_sample_params {
                              For one cloud */
     int64_t seed_count;   /* 0 = none */
     bool coverage;        /* measure the coverage for RANDOM too, which costs a pass of farthest point sampling */
-    bool at_most;         /* count is an upper bound: of fewer usable points all are picked. Not on a device */
+    bool at_most;         /* count is an upper bound: of fewer usable points all are picked, of none no pick. Not on a
+                             device */
 } pcgpu_sample_params;
 
 typedef struct pcgpu_sampled {
-    int64_t count;    /* 0 only with seeds, and a minimum distance or at_most */
+    int64_t count;    /* 0 only with at_most and no usable point, or with seeds, and a minimum distance or at_most */
     int32_t *indices; /* count: records of the input, in pick order */
     float *distances; /* count: distance in metres of each pick to the nearest seed or earlier pick, +inf for the first
                           pick without seeds; FPS only */

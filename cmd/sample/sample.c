@@ -125,6 +125,10 @@ static void add_result(job *j, const pcgpu_sampled *sampled) {
 
 int sample_finish(job *j, pcgpu_sampled *sampled) {
     j->run = sampled->run;
+    if (sampled->count == 0 && !sample_own(j->session->options)->seeds) {
+        report_warning(j->names[0], "0 usable points among %lld records, so 0 picks",
+                       (long long)sampled->run.points_in);
+    }
     add_result(j, sampled);
     const int code = pad(j, sampled);
     j->points_out = sampled->count;

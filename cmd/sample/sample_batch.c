@@ -60,6 +60,11 @@ static int take(batch *b, int i, pcgpu_sampled *sampled) {
     job *j = &b->jobs[i];
     const int64_t picked = sampled->count;
     job_switch(j);
+    if (picked == 0 && sample_own(b->session->options)->pad == PAD_NONE) {
+        report_error(j->names[0], "0 usable points among %lld records; leave the input out, or give --pad zero",
+                     (long long)sampled->run.points_in);
+        return EXIT_FAILED;
+    }
     if (picked < b->m && sample_own(b->session->options)->pad == PAD_NONE) {
         report_error(j->names[0], "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
                      (long long)picked, (long long)b->m);

@@ -72,6 +72,10 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
         wanted = (int64_t)floor(p->ratio * (double)n);
         wanted = wanted < 1 ? 1 : wanted;
     }
+    if (n == 0 && p->at_most && !p->seed_count) {
+        *count = 0;
+        return PCGPU_OK;
+    }
     if (n == 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld samples asked of 0 usable points among %lld records; check the input", (long long)wanted,
@@ -107,7 +111,7 @@ static void prepared_free(prepared *cloud) {
     free(cloud->seeds);
 }
 
-/* Allocates the arrays of the picks; with a minimum distance there may be no picks. */
+/* Allocates the arrays of the picks; with a minimum distance, or of no points, there may be no picks. */
 static pcgpu_status allocate_picks(pcgpu_context *context, const pc_sample_job *job, bool distances,
                                    pcgpu_sampled *result) {
     const uint64_t bytes = (uint64_t)(job->count > 0 ? job->count : 1) * sizeof(int32_t),
@@ -131,7 +135,7 @@ static pcgpu_status prepare(pcgpu_context *context, int64_t rows, const pcgpu_sa
         PC_TRY(pc_sample_seeds(context, p, points, rows, &made->seeds));
     }
     PC_TRY(pc_sample_count(context, p, points->n, rows, &job->count));
-    if (farthest && !p->seed_count) {
+    if (farthest && !p->seed_count && points->n > 0) {
         PC_TRY(pc_sample_start(context, p, points, rows, &job->start));
     }
     PC_TRY(allocate_picks(context, job, farthest, result));
@@ -199,7 +203,7 @@ static pcgpu_status run_farthest(pcgpu_context *context, pc_sample_job *jobs, in
         status = pc_choose_backend(context, cpu, cuda, run, &backend);
         *begin = pc_now();
         context->worked = run->threads;
-        status = status == PCGPU_OK ? backend->sample->sample(context, jobs, count) : status;
+        status = status == PCGPU_OK && count > 0 ? backend->sample->sample(context, jobs, count) : status;
         run->threads = context->worked;
     } while (pc_goes_to_cpu(context, backend, status));
     return status;
@@ -257,19 +261,20 @@ done:
     return status;
 }
 
+/* Runs the jobs of the clouds that have points; `clouds` counts all, each of which gets how it ran. */
 static pcgpu_status run_jobs(pcgpu_context *context, const pcgpu_sample_params *p, pc_sample_job *jobs, int count,
-                             pcgpu_sampled *results) {
+                             pcgpu_sampled *results, int clouds) {
     double begin = pc_now();
     pcgpu_run run = {.threads = 1};
     bool random = p->method == PCGPU_SAMPLE_RANDOM;
     pcgpu_status status =
         random ? run_random(context, p->seed, jobs, count, &run) : run_farthest(context, jobs, count, &run, &begin);
-    note_stage(results, count, "sample", begin);
+    note_stage(results, clouds, "sample", begin);
     if (random && p->coverage && status == PCGPU_OK) {
         status = run_coverage(context, jobs, count, &run, &begin);
-        note_stage(results, count, "coverage", begin);
+        note_stage(results, clouds, "coverage", begin);
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < clouds; i++) {
         pcgpu_run *to = &results[i].run;
         memcpy(to->backend, run.backend, sizeof to->backend);
         memcpy(to->device, run.device, sizeof to->device);
@@ -297,13 +302,16 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
     }
     prepared *made = calloc((size_t)count, sizeof *made);
     pc_sample_job *jobs = calloc((size_t)count, sizeof *jobs);
+    const pc_sample_job none = {0};
+    int some = 0; /* clouds with points, which alone have a job */
     if (!made || !jobs) {
         status = pc_fail_memory(context, (uint64_t)count * (sizeof *made + sizeof *jobs), "a batch");
         goto done;
     }
     for (int i = 0; i < count; i++) {
         const double begin = pc_now();
-        status = select_points(context, clouds[i], params, &made[i], &jobs[i], &results[i]);
+        status = select_points(context, clouds[i], params, &made[i], &jobs[some], &results[i]);
+        some += made[i].points.n > 0;
         pc_stage(&results[i].run, "select", begin);
         if (status != PCGPU_OK && count > 1) {
             char why[512];
@@ -314,9 +322,10 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
             goto done;
         }
     }
-    PC_TRY_OR(done, status, run_jobs(context, params, jobs, count, results));
-    for (int i = 0; i < count; i++) {
-        finish(&made[i].points, &jobs[i], params->method == PCGPU_SAMPLE_FPS || params->coverage, &results[i]);
+    PC_TRY_OR(done, status, run_jobs(context, params, jobs, some, results, count));
+    for (int i = 0, k = 0; i < count; i++) {
+        finish(&made[i].points, made[i].points.n > 0 ? &jobs[k++] : &none,
+               params->method == PCGPU_SAMPLE_FPS || params->coverage, &results[i]);
     }
 done:
     for (int i = 0; i < count; i++) {
@@ -338,7 +347,7 @@ pcgpu_status pc_sample_points(pcgpu_context *context, pc_points *points, int64_t
     pc_sample_job job = {.files = files ? context : NULL};
     pcgpu_status status;
     PC_TRY_OR(done, status, prepare(context, rows, params, &made, &job, result));
-    PC_TRY_OR(done, status, run_jobs(context, params, &job, 1, result));
+    PC_TRY_OR(done, status, run_jobs(context, params, &job, points->n > 0, result, 1));
     finish(&made.points, &job, true, result);
 done:
     free(made.seeds);

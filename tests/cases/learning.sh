@@ -20,7 +20,10 @@ stderr_is ''
 
 expect 0 pcgpu voxelize --voxel-size 1 "$C/empty.bin" -o empty.npz --json -
 stdout_has '"voxels": 0,'
-skip_part 'sample --batch --pad zero of empty.bin' 'no points are an error of sample'
+expect 0 pcgpu sample -m 5 --batch --pad zero "$C/empty.bin" "$C/grid_half.bin" -o batch.npz --indices empty.txt
+is 'the picks of empty.bin' "$(head -n 1 empty.txt)" '-1 -1 -1 -1 -1'
+expect 1 pcgpu sample -m 5 --batch --pad repeat "$C/empty.bin" "$C/grid_half.bin" -o repeat.npz
+stderr_has 'empty\.bin: no pick that could be repeated; give --pad zero'
 
 PYTHON=${PCGPU_PYTHON:-python3}
 if "$PYTHON" -c 'import numpy, pcgpu' 2> /dev/null; then

@@ -48,6 +48,25 @@ stderr_has 'b\.bin: no pick that could be repeated; give --pad zero'
 expect 0 pcgpu sample -m 2 --pad zero --seeds all.txt b.bin -o x.bin
 size_is x.bin 32
 rm x.bin
+# Of a cloud without a usable point no point is picked, and zeros fill up.
+: > empty.bin
+printf 'nan nan nan 0\n' | floats > nan.bin
+for METHOD in fps random; do
+    for NAME in empty.bin nan.bin; do
+        expect 0 pcgpu sample --method $METHOD -m 3 --at-most $NAME -o x.bin --indices x
+        stderr_has "^pcgpu: $NAME: warning: 0 usable points among [01] records, so 0 picks$"
+        size_is x.bin 0
+        expect 0 pcgpu sample --method $METHOD -m 3 --pad zero $NAME -o x.bin --indices x -f
+        size_is x.bin 48
+        [ "$(integers x | tr '\n' ' ')" = '-1 -1 -1 ' ] || die "indices are $(integers x | tr '\n' ' ')"
+        rm x.bin x
+        expect 1 pcgpu sample --method $METHOD -m 3 --pad repeat $NAME -o x.bin
+        stderr_has "^pcgpu: $NAME: no pick that could be repeated; give --pad zero$"
+        expect 1 pcgpu sample --method $METHOD -m 3 $NAME -o x.bin
+        stderr_has "^pcgpu: $NAME: 3 samples asked of 0 usable points among [01] records; check the input$"
+        absent x.bin
+    done
+done
 
 # Options against each other.
 refused() {
@@ -89,6 +108,13 @@ expect 0 pcgpu sample -m 6 --batch --pad zero a.bin b.bin -o batch.bin -f --json
 { pcgpu sample -m 6 a.bin; pcgpu sample -m 4 b.bin; head -c 32 /dev/zero; } > wanted
 same batch.bin wanted
 [ "$(grep -c '"batch": ' log)" -eq 2 ] || die "the log is $(cat log)"
+{ head -c 48 /dev/zero; cat a3.bin; head -c 96 /dev/zero; } > wanted
+expect 0 pcgpu sample -m 3 --batch --pad zero empty.bin a.bin nan.bin empty.bin -o batch.bin -f --indices got
+stderr_has '^pcgpu: empty\.bin: warning: 0 usable points among 0 records, so 0 picks$'
+same batch.bin wanted
+[ "$(integers got | tr '\n' ' ')" = "-1 -1 -1 $(integers a3 | tr '\n' ' ')-1 -1 -1 -1 -1 -1 " ] || die "indices are $(integers got)"
+expect 0 pcgpu sample -m 3 --batch --pad zero empty.bin -o batch.bin -f
+size_is batch.bin 48
 for i in $(seq 150); do printf 'a.bin\nb.bin\n'; done > many.txt
 expect 0 pcgpu sample -m 3 --batch --files-from many.txt -o batch.bin -f --keep-origin
 cat a3.bin b3.bin > two
@@ -97,11 +123,9 @@ same batch.bin wanted
 # All or nothing; the input is named.
 rm batch.* wanted got indices
 cloud 3 > ok.bin
-: > empty.bin
 printf 'ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 1 1\n2 2 2\n3 3 3\n' > t.ply
-printf 'nan nan nan 0\n' | floats > nan.bin
 bad() {
-    expect 1 pcgpu sample -m 3 --batch --json log "$2" "$3" -o batch.npz -f
+    expect 1 pcgpu sample -m 3 --batch --pad "${4:-none}" --json log "$2" "$3" -o batch.npz -f
     stderr_has "$1"
     [ "$(grep -c '"failed": true' log)" -eq "$(wc -l < log)" ] || die "the log is $(cat log)"
     absent batch.npz
@@ -109,7 +133,8 @@ bad() {
 cloud 2 > two.bin
 bad '^pcgpu: two\.bin: 2 picks, and the batch has 3 of each input; give a smaller --count, or --pad' a.bin two.bin
 bad '^pcgpu: nan\.bin: .*0 usable points' a.bin nan.bin
-bad '^pcgpu: empty\.bin: ' a.bin empty.bin
+bad '^pcgpu: empty\.bin: 0 usable points among 0 records; leave the input out, or give --pad zero$' a.bin empty.bin
+bad '^pcgpu: empty\.bin: no pick that could be repeated; give --pad zero$' a.bin empty.bin repeat
 bad '^pcgpu: t\.ply: 3 columns, and a\.bin has 4' a.bin t.ply
 bad '^pcgpu: missing\.bin: No such file' a.bin missing.bin
 

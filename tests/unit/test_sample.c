@@ -39,6 +39,12 @@ static void refused(const pcgpu_sample_params *params, int clouds, const char *w
     pcgpu_cloud_free(&cloud);
 }
 
+static void refused_of(const pcgpu_cloud *cloud, const pcgpu_sample_params *params, const char *words) {
+    pcgpu_sampled result;
+    assert_int_equal(pcgpu_sample(context, cloud, params, &result), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(context), words));
+}
+
 static void test_refused(void **state) {
     (void)state;
     static const int32_t seeds[] = {3, 5, 3};
@@ -161,6 +167,48 @@ static void test_nothing_left(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* Clouds without points between others: no pick of these, and the picks of the others are their own. */
+static void test_empty(void **state) {
+    (void)state;
+    pcgpu_cloud some = line(), none = {.columns = 3}, nan = line();
+    const pcgpu_cloud *clouds[] = {&none, &some, &nan, &some, &none};
+    pcgpu_sample_params params;
+    pcgpu_sampled got[5], wanted;
+    for (int i = 0; i < 3 * POINTS; i++) {
+        nan.data[i] = NAN;
+    }
+    for (int method = PCGPU_SAMPLE_FPS; method <= PCGPU_SAMPLE_RANDOM; method++) {
+        pcgpu_sample_params_init(&params);
+        params.method = (pcgpu_sample_method)method;
+        params.coverage = true;
+        params.count = 4;
+        refused_of(&none, &params, "4 samples asked of 0 usable points among 0 records");
+        assert_int_equal(pcgpu_sample(context, &some, &params, &wanted), PCGPU_OK);
+        params.at_most = true;
+        params.start = PCGPU_START_INDEX; /* of a cloud without points there is no first pick */
+        assert_int_equal(pcgpu_sample_batch(context, clouds, 5, &params, got), PCGPU_OK);
+        for (int i = 0; i < 5; i++) {
+            const bool has = clouds[i] == &some;
+            assert_int_equal(got[i].count, has ? 4 : 0);
+            assert_non_null(got[i].indices);
+            assert_memory_equal(got[i].indices, wanted.indices, has ? 4 * sizeof(int32_t) : 0);
+            assert_true(got[i].coverage == (has ? wanted.coverage : 0));
+            assert_string_equal(got[i].run.backend, wanted.run.backend);
+            pcgpu_sampled_free(&got[i]);
+        }
+        pcgpu_sampled_free(&wanted);
+        assert_int_equal(pcgpu_sample(context, &none, &params, &wanted), PCGPU_OK);
+        assert_int_equal(wanted.count, 0);
+        pcgpu_sampled_free(&wanted);
+    }
+    params.seeds = (const int32_t[]){0};
+    params.seed_count = 1;
+    params.start = PCGPU_START_FIRST;
+    refused_of(&none, &params, "0 usable points among 0 records");
+    pcgpu_cloud_free(&some);
+    pcgpu_cloud_free(&nan);
+}
+
 /* Draws in pieces of any size, from one pick to all points, and the same file several times. */
 static void test_pieces(void **state) {
     (void)state;
@@ -234,8 +282,9 @@ static void test_struct_size(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),  cmocka_unit_test(test_refused),      cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_at_most), cmocka_unit_test(test_nothing_left), cmocka_unit_test(test_struct_size),
+        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_refused), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_at_most),     cmocka_unit_test(test_empty),   cmocka_unit_test(test_nothing_left),
+        cmocka_unit_test(test_struct_size),
     };
     const pcgpu_settings settings = {.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU};
     if (pcgpu_open(&settings, &context) != PCGPU_OK) {
