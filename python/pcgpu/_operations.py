@@ -42,9 +42,15 @@ _DeviceVoxels = Any
 
 
 def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: Optional[float], method: str,
-                   start: Union[str, int], seed: int, drop_origin: bool, coverage: bool, at_most: bool) -> Dict[str, Any]:
+                   start: Union[str, int], seed: int, drop_origin: bool, coverage: bool, at_most: bool,
+                   pad: str) -> Dict[str, Any]:
+    if pad not in ('none', 'repeat', 'zero'):
+        raise ValueError(f"pad is {pad!r}; give 'none', 'repeat' or 'zero'")
+    if pad != 'none' and (count is None or at_most):
+        raise ValueError('at_most gives fewer picks and pad fills them up; give one of them' if at_most else
+                         'pad fills up to count; give it, or leave pad out')
     params: Dict[str, Any] = {'method': method, 'seed': seed, 'drop_origin': drop_origin, 'coverage': coverage,
-                              'at_most': at_most}
+                              'at_most': at_most or pad != 'none'}
     if count is not None:
         params['count'] = count
         if isinstance(count, (int, np.integer)) and count < 1:
@@ -62,12 +68,20 @@ def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: O
     return params
 
 
-@overload
-def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
-           min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
-           start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
-           full: Literal[False] = False, device: str = 'auto', threads: Optional[int] = None) -> Array: ...
+def _fill_up(values: Dict[str, Any], count: Optional[int], pad: str, name: str = '') -> Dict[str, Any]:
+    """The picks of a cloud, filled up to the count as `pcgpu sample --pad` does."""
+    ids, distances = values['indices'], values['distances']
+    values['picked'] = len(ids)
+    missing = (count or 0) - len(ids)
+    if pad == 'none' or missing <= 0:
+        return values
+    if pad == 'repeat' and len(ids) == 0:
+        raise ValueError(f"{name}no pick that could be repeated; give pad='zero'")
+    more = np.resize(ids, missing) if pad == 'repeat' else np.full(missing, -1, np.int32)
+    values['indices'] = np.concatenate([ids, more])
+    if distances is not None:
+        values['distances'] = np.concatenate([distances, np.zeros(missing, np.float32)])
+    return values
 
 
 @overload
@@ -75,13 +89,23 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
            min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
            start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
            seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
-           full: Literal[True], device: str = 'auto', threads: Optional[int] = None) -> Sampled: ...
+           pad: Literal['none', 'repeat', 'zero'] = 'none', full: Literal[False] = False, device: str = 'auto',
+           threads: Optional[int] = None) -> Array: ...
+
+
+@overload
+def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
+           min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
+           start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
+           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+           pad: Literal['none', 'repeat', 'zero'] = 'none', full: Literal[True], device: str = 'auto',
+           threads: Optional[int] = None) -> Sampled: ...
 
 
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: str = 'fps', start: Union[str, int] = 'first', seed: int = 0,
            seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
-           full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
+           pad: str = 'none', full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples a cloud: farthest point sampling (each pick is the point with the largest distance to all earlier picks,
     the lowest index on ties) or uniform random sampling without replacement.
 
@@ -95,7 +119,9 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     seeds         (K,) indices that count as picked before; they are not returned
     drop_origin   leave out points at exactly (0, 0, 0)
     coverage      measure the coverage for 'random', too
-    at_most       count is an upper bound: of fewer usable points all are picked
+    at_most       count is an upper bound: of fewer usable points all are picked, of none no pick
+    pad           of fewer usable points than count all are picked, and the indices filled up to count: 'repeat' with the
+                  picks once more, in their order, 'zero' with -1; 'none': do not
     full          return a Sampled with indices, distances (metres), coverage and run
     device        'auto', 'cpu', 'cuda' or 'cuda:N': where it runs. The results have the same bytes everywhere
     threads       CPU threads; None = OMP_NUM_THREADS, else all. Results do not depend on it
@@ -106,13 +132,14 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     A PyTorch tensor or CuPy array in GPU memory is sampled there, on the current stream, without waiting: count is
     required, start is 'first' or an index, method 'fps'. Where fewer points are usable, the indices end with -1; with
     full=True it returns a DeviceSampled."""
-    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most)
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad)
     if _device.is_on_gpu(points):
-        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage, at_most=at_most)
+        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage, at_most=at_most, pad=pad != 'none')
         return _device.sample(points, params, full, batch=False)
     parts, kind = native_cloud(points)
     chosen = None if seeds is None else indices(seeds, 'seeds')
     values = _native.sample([parts], params, chosen, device_name(device), thread_count(threads))[0]
+    _fill_up(values, count, pad)
     return sampled(values, kind) if full else give(values['indices'], kind)
 
 
@@ -125,24 +152,26 @@ def _refuse_on_gpu(**given: bool) -> None:
 def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
                  ratio: Optional[float] = None, min_distance: Optional[float] = None, method: str = 'fps',
                  start: Union[str, int] = 'first', seed: int = 0, drop_origin: bool = False, coverage: bool = False,
-                 at_most: bool = False, full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
+                 at_most: bool = False, pad: Literal['none', 'repeat', 'zero'] = 'none', full: bool = False,
+                 device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples several clouds with one call; each result equals that of sample() for its cloud.
 
     points        (B, N, C) float32, or a sequence of B clouds or arrays (N_b, C) of any sizes
     others        as in sample()
 
-    Returns the indices (B, M) int32 for an array; for a sequence a list of B arrays (M_b,). With full=True a Sampled with
-    arrays (B, M), or a list of Sampled. Where the clouds of an array get different numbers of picks, as by min_distance,
-    ValueError asks for a sequence."""
-    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most)
+    Returns the indices (B, M) int32 for an array, and for a sequence with pad; for another sequence a list of B arrays
+    (M_b,). With full=True a Sampled with arrays (B, M), or a list of Sampled. Where the clouds of an array get different
+    numbers of picks, as by min_distance, ValueError asks for a sequence or pad."""
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad)
+    on_host = {'coverage': coverage, 'at_most': at_most, 'pad': pad != 'none'}
     if _device.is_on_gpu(points):
-        _refuse_on_gpu(coverage=coverage, at_most=at_most)
+        _refuse_on_gpu(**on_host)
         return _device.sample(points, params, full, batch=True)
-    stacked = not isinstance(points, (list, tuple))
-    if not stacked and any(_device.is_on_gpu(item) for item in points):
-        _refuse_on_gpu(coverage=coverage, at_most=at_most)
+    is_array = not isinstance(points, (list, tuple))
+    if not is_array and any(_device.is_on_gpu(item) for item in points):
+        _refuse_on_gpu(**on_host)
         return _device.sample_list(points, params, full)
-    if stacked:
+    if is_array:
         array = to_numpy(points, 'points')
         if array.ndim != 3:
             raise ValueError(f'the shape of points is {array.shape}; give (B, N, C), or a list of arrays (N, C)')
@@ -153,22 +182,24 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
         both = [native_cloud(item) for item in points]
         clouds, kinds = [parts for parts, _ in both], [kind for _, kind in both]
     if not clouds:
-        if stacked and count is not None and not full:
+        if is_array and count is not None and not full:
             return give(np.empty((0, count), np.int32), kind_of(points))
         raise ValueError('no clouds; give one or more')
-    results = _native.sample(clouds, params, None, device_name(device), thread_count(threads))
-    if not stacked:
+    results = [_fill_up(values, count, pad, f'cloud {k} of the batch: ')
+               for k, values in enumerate(_native.sample(clouds, params, None, device_name(device), thread_count(threads)))]
+    if not is_array and pad == 'none':
         return [sampled(r, k) if full else give(r['indices'], k) for r, k in zip(results, kinds)]
     sizes = {len(r['indices']) for r in results}
     if len(sizes) > 1:
-        raise ValueError(f'the clouds get {min(sizes)} to {max(sizes)} picks; give a list of clouds' +
-                         (', or count' if count is None else ''))
+        raise ValueError(f'the clouds get {min(sizes)} to {max(sizes)} picks; give a list of clouds, or ' +
+                         ('count' if count is None else "pad='repeat' or 'zero'"))
     picked = np.stack([r['indices'] for r in results])
     if not full:
         return give(picked, kinds[0])
     first = results[0]
     distances = None if first['distances'] is None else np.stack([r['distances'] for r in results])
     return sampled({'indices': picked, 'distances': distances, 'run': first['run'],
+                    'picked': np.array([r['picked'] for r in results], np.int32),
                     'coverage': np.array([r['coverage'] for r in results], np.float32)}, kinds[0])
 
 

@@ -28,13 +28,14 @@ class Run:
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Sampled:
-    """The picks of a cloud, in their order. For a batch (B, N, C), indices and distances are (B, M), coverage is (B,),
-    and run is that of the first cloud."""
+    """The picks of a cloud, in their order. For a batch (B, N, C), indices and distances are (B, M), coverage and picked
+    are (B,), and run is that of the first cloud."""
 
-    indices: Array  #: (M,) int32: records of the input
+    indices: Array  #: (M,) int32: records of the input; with pad, repeated ones or -1 behind the last pick
     distances: Optional[Array]  #: (M,) float32, metres: from each pick to the nearest seed or earlier pick, +inf for the
-    #: first pick without seeds; None for method='random'
+    #: first pick without seeds, 0 behind the last pick; None for method='random'
     coverage: Any  #: metres: the largest distance of a usable point to its nearest pick; NaN when it was not measured
+    picked: Any  #: number of picks: M, without what pad filled up
     run: Run
 
     def __repr__(self) -> str:

@@ -26,7 +26,7 @@ nb::dict sampled_to_dict(pcgpu_sampled *from) {
     nb::dict out = to_dict(result, sampled_fields);
     out["indices"] = make_array(result->indices, {(size_t)result->count}, owner);
     out["distances"] = nb::none();
-    if (result->distances || result->count == 0) {
+    if (result->distances) {
         out["distances"] = make_array(result->distances, {(size_t)result->count}, owner);
     }
     note_backend(result->run);

@@ -30,6 +30,9 @@ if "$PYTHON" -c 'import numpy, pcgpu' 2> /dev/null; then
     expect 0 "$PYTHON" "$C/masked.py"
     expect 0 "$PYTHON" "$C/structured.py"
     stdout_is '<pcgpu.Cloud of 100 points: x y z intensity ring t>'
+    expect 0 "$PYTHON" "$C/batch_short.py"
+    stdout_has "get 7 to 32 picks; give a list of clouds, or pad='repeat' or 'zero'"
+    is 'the last line' "$(tail -n 1 "$OUT")" '[]'
 else
-    skip_part 'masked.py and structured.py' 'no pcgpu in Python; tests/python has them'
+    skip_part 'masked.py, structured.py and batch_short.py' 'no pcgpu in Python; tests/python has them'
 fi

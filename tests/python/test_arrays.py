@@ -127,7 +127,27 @@ class NumPy(Case):
             self.assertFalse(odometry.add(none).good)
         self.same(pcgpu.sample_batch(np.empty((0, 9, 3), np.float32), 5), np.empty((0, 5), np.int32))
         self.refused(ValueError, 'no clouds', pcgpu.sample_batch, [], 5)
+        for method in ('fps', 'random'):
+            picks = pcgpu.sample(none, 5, method=method, at_most=True, full=True)
+            self.same(picks.indices, np.empty(0, np.int32))
+            self.assertEqual(picks.picked, 0)
+            self.assertEqual(picks.distances is None, method == 'random')
+            self.same(pcgpu.sample(none, 2, method=method, pad='zero'), np.int32([-1, -1]))
         self.assertEqual(pcgpu.register_pairs([]), [])
+
+    def test_different_numbers_of_picks(self):
+        """An array of clouds cannot have them: the sentence names what can."""
+        points = np.full((2, 9, 3), np.nan, np.float32)
+        points[0], points[1, :3] = POINTS[:9, :3], POINTS[:3, :3]
+        self.refused(ValueError, "get 3 to 5 picks; give a list of clouds, or pad='repeat' or 'zero'",
+                     lambda: pcgpu.sample_batch(points, 5, at_most=True))
+        self.assertEqual([len(picks) for picks in pcgpu.sample_batch(list(points), 5, at_most=True)], [5, 3])
+        self.same(pcgpu.sample_batch(points, 3, at_most=True), pcgpu.sample_batch(points, 3))
+        self.refused(ValueError, 'cloud 1 of the batch: no pick that could be repeated',
+                     lambda: pcgpu.sample_batch([points[0], points[1, 3:]], 5, pad='repeat'))
+        self.refused(ValueError, "pad is 'last'; give", lambda: pcgpu.sample(points[0], 5, pad='last'))
+        self.refused(ValueError, 'pad fills up to count', lambda: pcgpu.sample(points[0], ratio=0.5, pad='zero'))
+        self.refused(ValueError, 'give one of them', lambda: pcgpu.sample(points[0], 5, at_most=True, pad='zero'))
 
     def test_not_finite(self):
         points = POINTS.copy()

@@ -39,6 +39,7 @@ class Sample(Case):
          {'count': 1024, 'method': 'random', 'seed': 2**64 - 1}),
         (('-m', 2**31 - 1, '--at-most', '--method', 'random'),
          {'count': 2**31 - 1, 'at_most': True, 'method': 'random'}),
+        (('-m', 900, '--min-distance', 3, '--pad', 'repeat'), {'count': 900, 'min_distance': 3.0, 'pad': 'repeat'}),
     ]
 
     def test_all(self):
@@ -74,6 +75,29 @@ class Sample(Case):
         ragged = pcgpu.sample_batch([points[0], points[1][:1000], pcgpu.read(MOVED)], min_distance=1.0)
         for got, cloud in zip(ragged, (points[0], points[1][:1000], support.moved())):
             self.same(got, pcgpu.sample(cloud, min_distance=1.0))
+
+    def test_pad(self):
+        """Clouds of fewer points than count, one of them without any with zeros: the arrays of `sample --pad --batch`."""
+        for pad, sizes in (('repeat', (100, 40, 7)), ('zero', (100, 0, 7)), ('none', (100, 40, 32))):
+            points = [support.street()[300 * k:300 * k + n] for k, n in enumerate(sizes)]
+            for k, one in enumerate(points):
+                pcgpu.write(self.folder / f'{k}.bin', one)
+            run('sample', '-q', '-f', '-m', 32, '--pad', pad, '--batch', *(self.folder / f'{k}.bin' for k in range(3)), '-o',
+                self.folder / 'o.npz', '--indices', self.folder / 'i.npy', '--distances', self.folder / 'd.npy')
+            wanted = np.load(self.folder / 'i.npy')
+            full = pcgpu.sample_batch(points, 32, pad=pad, full=True)
+            if pad == 'none':
+                self.same(np.stack([one.indices for one in full]), wanted)
+                continue
+            self.same(pcgpu.sample_batch(points, 32, pad=pad), wanted, pad)
+            self.same(full.indices, wanted, pad)
+            self.same(full.distances, np.load(self.folder / 'd.npy'), pad)
+            self.same(full.picked, np.load(self.folder / 'o.npz')['num_points'], pad)
+            array = np.full((3, 100, 4), np.nan, np.float32)
+            for k, one in enumerate(points):
+                array[k, :len(one)] = one
+                self.same(pcgpu.sample(one, 32, pad=pad), wanted[k], pad)
+            self.same(pcgpu.sample_batch(array, 32, pad=pad), wanted, pad)
 
 
 class Voxelize(Case):

@@ -142,7 +142,7 @@ class Arguments(Case):
         rng = random.Random(4)
         functions = [
             (pcgpu.sample, (POINTS,), ['count', 'ratio', 'min_distance', 'method', 'start', 'seed', 'seeds', 'drop_origin',
-                                       'device', 'coverage', 'at_most', 'full']),
+                                       'device', 'coverage', 'at_most', 'pad', 'full']),
             (pcgpu.voxelize, (POINTS,), ['voxel_size', 'range', 'max_points', 'max_voxels', 'features', 'drop_origin']),
             (pcgpu.register, (POINTS, POINTS[:500]), ['method', 'init', 'search', 'voxel_size', 'levels', 'max_distance',
                                                       'min_score', 'min_range']),
