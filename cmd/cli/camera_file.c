@@ -1,5 +1,6 @@
 /* Cameras in files. */
 #include "camera_file.h"
+#include "document.h"
 #include "json_reader.h"
 #include "numbers.h"
 
@@ -110,14 +111,9 @@ static bool read_projection(const char *text, const char *end, const char *name,
     return false;
 }
 
-/* An intrinsic matrix of 3x3 or 4x4. */
-static bool read_matrix(const char *text, const char *end, found *f) {
-    double v[NUMBERS];
-    const int n = take_numbers(text, end, v), side = n == 9 ? 3 : 4;
-    if (n != 9 && n != 16) {
-        return false;
-    }
-    for (int i = 0; i < n; i++) {
+/* An intrinsic matrix of 3x3 or 4x4, row by row. */
+static bool take_matrix(const double *v, int side, found *f) {
+    for (int i = 0; i < side * side; i++) {
         const int row = i / side, column = i % side;
         const bool free_to_be = row < 2 && (column == row || column == 2);
         if (!free_to_be && v[i] != (row == column ? 1.0 : 0.0)) {
@@ -128,8 +124,14 @@ static bool read_matrix(const char *text, const char *end, found *f) {
     f->cx = v[2];
     f->fy = v[side + 1];
     f->cy = v[side + 2];
-    f->format = n == 9 ? "3x3 matrix" : "4x4 matrix";
     return is_complete(f) && f->fx > 1 && f->fy > 1; /* the identity is a pose */
+}
+
+static bool read_matrix(const char *text, const char *end, found *f) {
+    double v[NUMBERS];
+    const int n = take_numbers(text, end, v);
+    f->format = n == 9 ? "3x3 matrix" : "4x4 matrix";
+    return (n == 9 || n == 16) && take_matrix(v, n == 9 ? 3 : 4, f);
 }
 
 static bool read_text(const char *text, size_t size, found *f, reason *why) {
@@ -141,25 +143,122 @@ static bool read_text(const char *text, size_t size, found *f, reason *why) {
         }
     }
     return read_matrix(text, end, f) ||
-           refuse(why,
-                  "not a camera; give a 3x3 matrix fx 0 cx, 0 fy cy, 0 0 1 as text, a camera of Open3D (.json) or a "
-                  "calib.txt of KITTI");
+           refuse(why, "not a camera; give a 3x3 matrix fx 0 cx, 0 fy cy, 0 0 1 as text, a camera of Open3D (.json), a "
+                       "calib.txt of KITTI or a camera_info of ROS (.yaml)");
 }
 
-static bool parse(const char *text, size_t size, found *f, reason *why) {
-    const char *p = text + strspn(text, " \t\r\n");
-    *f = (found){NAN, NAN, NAN, NAN, NAN, NAN, ""};
-    return *p == '{' ? read_json(text, size, f, why) : read_text(text, size, f, why);
+/* ---- YAML -------------------------------------------------------------------------------------------------------- */
+
+/* Whether a line begins with the key that cameras of ROS and OpenCV have. */
+static bool is_yaml(const char *text) {
+    static const char key[] = "camera_matrix:";
+    const char *p = strstr(text, key);
+    while (p && p > text && p[-1] != '\n') {
+        p = strstr(p + 1, key);
+    }
+    return p;
+}
+
+/* The value of a key; NULL: there is none. */
+static const yaml_node_t *value_of(const document *d, const yaml_node_t *mapping, const char *key) {
+    if (!mapping || mapping->type != YAML_MAPPING_NODE) {
+        return NULL;
+    }
+    for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < mapping->data.mapping.pairs.top; p++) {
+        const char *text = document_text(document_node(d, p->key));
+        if (text && strcmp(text, key) == 0) {
+            return document_node(d, p->value);
+        }
+    }
+    return NULL;
+}
+
+/* The number of a node; NaN for others. */
+static double number_of(const yaml_node_t *node) {
+    double value = NAN;
+    const char *text = node ? document_text(node) : NULL;
+    return text && number_parse(text, &value) ? value : NAN;
+}
+
+/* The data of a matrix {rows, cols, data}; returns how many numbers, of which the first NUMBERS are kept. */
+static int take_data(const document *d, const yaml_node_t *matrix, double v[NUMBERS]) {
+    const yaml_node_t *data = value_of(d, matrix, "data");
+    int n = 0;
+    if (!data || data->type != YAML_SEQUENCE_NODE) {
+        return -1;
+    }
+    for (const yaml_node_item_t *p = data->data.sequence.items.start; p < data->data.sequence.items.top; p++, n++) {
+        if (n < NUMBERS) {
+            v[n] = number_of(document_node(d, *p));
+        }
+    }
+    return n;
+}
+
+static bool take_yaml(const document *d, found *f, reason *why) {
+    const yaml_node_t *root = document_root(d), *matrix = value_of(d, root, "camera_matrix"),
+                      *bends = value_of(d, root, "distortion_coefficients");
+    double v[NUMBERS];
+    if (take_data(d, matrix, v) != 9 || !take_matrix(v, 3, f)) {
+        return refuse(why, "the data of camera_matrix is not fx 0 cx, 0 fy cy, 0 0 1; give the camera_info of ROS");
+    }
+    const int n = bends ? take_data(d, bends, v) : 0;
+    if (n < 0 || n > NUMBERS) {
+        return refuse(why, "the data of distortion_coefficients is not up to %d numbers; give the camera_info of ROS",
+                      NUMBERS);
+    }
+    for (int i = 0; i < n; i++) {
+        if (v[i] != 0.0) {
+            return refuse(why,
+                          "distortion_coefficients has %g, and cameras here have no distortion; rectify the images, "
+                          "and give FX,FY,CX,CY of the projection_matrix",
+                          v[i]);
+        }
+    }
+    f->width = number_of(value_of(d, root, "image_width"));
+    f->height = number_of(value_of(d, root, "image_height"));
+    return true;
+}
+
+/* The camera_info of ROS, and what OpenCV writes with its names. The latter begins with %YAML:1.0, which is no YAML: it
+ * becomes a comment. */
+static bool read_yaml(char *text, size_t size, found *f, reason *why) {
+    document d;
+    f->format = "YAML of ROS";
+    if (strncmp(text, "%YAML:", 6) == 0) {
+        text[0] = '#';
+    }
+    if (!document_parse(&d, NULL, text, size, why)) {
+        return false;
+    }
+    const bool good = take_yaml(&d, f, why);
+    document_close(&d);
+    return good;
+}
+
+static const found nothing = {NAN, NAN, NAN, NAN, NAN, NAN, ""};
+
+static bool is_json(const char *text) {
+    return text[strspn(text, " \t\r\n")] == '{';
+}
+
+static bool parse(char *text, size_t size, found *f, reason *why) {
+    *f = nothing;
+    return is_json(text)   ? read_json(text, size, f, why)
+           : is_yaml(text) ? read_yaml(text, size, f, why)
+                           : read_text(text, size, f, why);
 }
 
 bool camera_file_is(const char *head, size_t size) {
-    found f;
+    found f = nothing;
     reason why;
     if (size == 0 || memchr(head, '\0', size)) {
         return false;
     }
-    return head[strspn(head, " \t\r\n")] == '{' && strstr(head, "\"intrinsic_matrix\"") ? !strstr(head, "\"extrinsic\"")
-                                                                                        : parse(head, size, &f, &why);
+    if (is_json(head)) {
+        return strstr(head, "\"intrinsic_matrix\"") ? !strstr(head, "\"extrinsic\"") : read_json(head, size, &f, &why);
+    }
+    return is_yaml(head) || read_text(head, size, &f, &why);
 }
 
 static bool set_side(double value, int *side, const char *name, reason *why) {

@@ -1,5 +1,6 @@
 /* Configuration files: YAML, each value through the setter that the command line uses. */
 #include "config.h"
+#include "document_open.h"
 #include "openpcdet.h"
 
 #include <string.h>

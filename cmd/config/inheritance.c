@@ -1,6 +1,7 @@
 /* Inheritance of configurations of OpenPCDet. */
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "inheritance.h"
+#include "document_open.h"
 
 #include <stdlib.h>
 #include <string.h>

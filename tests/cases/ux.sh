@@ -15,6 +15,13 @@ expect 2 pcgpu voxelize --config "$C/y6.yaml" in/1.bin -o v.npz
 stderr_has 'unknown key voxelise; did you mean voxelize\?'
 expect 0 "$PCGPU" info "$C/rs.json"
 stdout_has 'a camera, JSON: fx 585, fy 585, cx 320, cy 240 pixels, 640 x 480$'
+expect 0 "$PCGPU" info "$C/ost.yaml"
+stdout_has 'a camera, YAML of ROS: fx 585, fy 585, cx 320, cy 240 pixels, 640 x 480$'
+if [ -d "$DATA/depth_7scenes" ]; then
+    expect 0 pcgpu odometry --cpu --camera 585,585,320,240 "$DATA"/depth_7scenes/frame-00000[0-2].depth.png --trajectory path.txt
+    expect 0 pcgpu odometry --cpu --camera "$C/ost.yaml" "$DATA"/depth_7scenes/frame-00000[0-2].depth.png --trajectory yaml.txt
+    same path.txt yaml.txt
+fi
 expect 0 "$PCGPU" convert "$C/src.bin" -o a.txt
 expect 0 "$PCGPU" convert "$C/src.bin" -o a.xyz
 same a.txt a.xyz

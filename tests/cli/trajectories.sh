@@ -158,15 +158,25 @@ mkdir empty
 expect 1 $FUSE --poses empty $FRAMES -o x.ply
 stderr_has '^pcgpu: empty: no file'
 
-# Cameras: a 3x3 matrix, a 4x4 one, JSON of Open3D, calib.txt of KITTI. Members may follow.
+# Cameras: a 3x3 matrix, a 4x4 one, JSON of Open3D, calib.txt of KITTI, YAML of ROS and OpenCV. Members may follow.
 printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt
 printf '2, 0, 1, 0\n0, 4, 0.5, 0\n0, 0, 1, 0\n0, 0, 0, 1\n' > intrinsic_depth.txt
 printf '{ "width": 3, "height": 2, "intrinsic_matrix": [ 2, 0, 0, 0, 4, 0, 1, 0.5, 1 ] }\n' > camera.json
 printf 'P0: 9 0 9 0 0 9 9 0 0 0 1 0\nP2: 2 0 1 44 0 4 0.5 0 0 0 1 0\nTr: 0 -1 0 0 0 0 -1 0 1 0 0 0\n' > calib.txt
+ros() { # ros MATRIX DISTORTION
+    printf 'image_width: 3\nimage_height: 2\ncamera_name: depth\ncamera_matrix:\n  rows: 3\n  cols: 3\n  data: %s\n' "$1"
+    printf 'distortion_model: plumb_bob\ndistortion_coefficients:\n  rows: 1\n  cols: 5\n  data: %s\n' "$2"
+    printf 'projection_matrix:\n  rows: 3\n  cols: 4\n  data: [9, 0, 9, 0, 0, 9, 9, 0, 0, 0, 1, 0]\n'
+}
+ros '[2.0, 0, 1., 0, 4e0, 0.5, 0., 0, 1]' '[0., 0, 0.0, 0, 0]' > ost.yaml
+{
+    printf '%%YAML:1.0\n---\ncalibration_time: "Sun 01 Nov 2026"\nimage_width: 3\nimage_height: 2\ncamera_matrix: !!opencv-matrix\n'
+    printf '   rows: 3\n   cols: 3\n   dt: d\n   data: [ 2., 0., 1., 0.,\n       4., 5.0e-01, 0., 0., 1. ]\n'
+} > opencv.yml
 printf '[intrinsics]\n2 0 1\n' > none.txt
 printf 'P5 3 2 65535\n\003\350\003\350\003\350\003\350\003\350\007\320' > d.pgm
 expect 0 pcgpu sample -m 3 --camera 2,4,1,0.5,depth_scale=500 d.pgm -o wanted.bin
-for FILE in camera.txt intrinsic_depth.txt camera.json calib.txt ./camera.txt "$PWD/calib.txt"; do
+for FILE in camera.txt intrinsic_depth.txt camera.json calib.txt ost.yaml opencv.yml ./camera.txt "$PWD/calib.txt"; do
     expect 0 pcgpu sample -m 3 --camera "$FILE,depth_scale=500" d.pgm -o got.bin -f
     same got.bin wanted.bin
 done
@@ -181,14 +191,28 @@ refused() { # refused PATTERN CAMERA
 refused 'missing\.json: No such file or directory; give FX,FY,CX,CY' missing.json
 refused 'none\.txt: not a camera; give a 3x3 matrix' none.txt
 refused 'kitti\.txt: not a camera' kitti.txt
+ros '[2, 0, 1, 0, 4, 0.5, 0, 0, 1]' '[-0.25, 0, 0, 0, 0]' > bent.yaml
+refused 'bent\.yaml: distortion_coefficients has -0\.25, and cameras here have no distortion; rectify the images' bent.yaml
+ros '[2, 0, 1, 0, 4, 0.5, 0, 0, 1]' '5' > odd.yaml
+refused 'odd\.yaml: the data of distortion_coefficients is not up to 17 numbers' odd.yaml
+for DATA in '[2, 1, 1, 0, 4, 0.5, 0, 0, 1]' '[2, 0, 1, 0, 4, 0.5, 0, 0]' '[a, 0, 1, 0, 4, 0.5, 0, 0, 1]' '{}' 5; do
+    ros "$DATA" '[]' > odd.yaml
+    refused 'odd\.yaml: the data of camera_matrix is not fx 0 cx, 0 fy cy, 0 0 1; give the camera_info of ROS' odd.yaml
+done
+printf 'camera_matrix:\n  data: [1, 2\n' > cut.yaml
+refused 'cut\.yaml: line 3: not valid YAML: ' cut.yaml
 refused '"7" follows a name' camera.txt,7
 expect 1 pcgpu sample -m 3 --camera camera.json,width=640,height=480 d.pgm -o x.bin
 stderr_has 'the image has 3 x 2 pixels and the camera 640 x 480'
-expect 0 "$PCGPU" info camera.txt intrinsic_depth.txt camera.json calib.txt
+expect 1 pcgpu sample -m 3 --camera ost.yaml,width=640,height=480 d.pgm -o x.bin
+stderr_has 'the image has 3 x 2 pixels and the camera 640 x 480'
+expect 0 "$PCGPU" info camera.txt intrinsic_depth.txt camera.json calib.txt ost.yaml opencv.yml
 stdout_has '^camera\.txt: a camera, 3x3 matrix: fx 2, fy 4, cx 1, cy 0\.5 pixels$'
 stdout_has '^intrinsic_depth\.txt: a camera, 4x4 matrix: '
 stdout_has '^camera\.json: a camera, JSON: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x 2$'
 stdout_has '^calib\.txt: a camera, calib\.txt of KITTI: fx 2,'
+stdout_has '^ost\.yaml: a camera, YAML of ROS: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x 2$'
+stdout_has '^opencv\.yml: a camera, YAML of ROS: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x 2$'
 expect 0 "$PCGPU" info --json - camera.json
 stdout_has '"kind": "camera", "format": "JSON", "width": 3, "height": 2, "fx_fy_cx_cy": \[2, 4, 1, 0\.5\]'
 

@@ -1,4 +1,4 @@
-/* YAML documents by libyaml: reads one from a file, and makes errors with a position in it. */
+/* YAML documents by libyaml: reads one from a text, and makes errors with a position in it. */
 #ifndef DOCUMENT_H
 #define DOCUMENT_H
 
@@ -12,14 +12,14 @@
 enum { DOCUMENT_SIZE = 256 << 10, DOCUMENT_DEPTH = 64, DOCUMENT_ANCHORS = 1000 }; /* limits of a file */
 
 typedef struct document {
-    char *path;
+    char *path; /* for errors; NULL: they have the line alone */
     yaml_document_t yaml;
     reason *why; /* receives the errors of the document */
 } document;
 
-/* Reads a file with one document. Nodes are valid until document_close. On failure `why` has the error, and the
+/* Reads a text with one document. Nodes are valid until document_close. On failure `why` has the error, and the
  * document is not open. */
-bool document_open(document *d, const char *path, reason *why);
+bool document_parse(document *d, const char *path, const void *text, size_t size, reason *why);
 void document_close(document *d);
 
 /* The root, or NULL for a file with only comments. */
@@ -34,7 +34,7 @@ bool document_is_plain(const yaml_node_t *node);
 bool document_is_duplicate(const document *d, const yaml_node_t *mapping, const yaml_node_pair_t *pair,
                            const char *key);
 
-/* Writes "FILE:line:column: TEXT" to `why`. Returns false. */
+/* Writes "FILE:line:column: TEXT", or "line N: TEXT" without a path, to `why`. Returns false. */
 bool document_wrong(const document *d, const yaml_node_t *node, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,12 +1,16 @@
 /* YAML documents through libyaml. */
 #include "document.h"
-#include "files.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* An error at a line and column, which count from 0. */
+static bool wrong_at(const document *d, size_t line, size_t column, const char *what) {
+    return d->path ? refuse(d->why, "%s:%zu:%zu: %s", d->path, line + 1, column + 1, what)
+                   : refuse(d->why, "line %zu: %s", line + 1, what);
+}
 
 bool document_wrong(const document *d, const yaml_node_t *node, const char *format, ...) {
     char text[800];
@@ -14,7 +18,7 @@ bool document_wrong(const document *d, const yaml_node_t *node, const char *form
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return refuse(d->why, "%s:%zu:%zu: %s", d->path, node->start_mark.line + 1, node->start_mark.column + 1, text);
+    return wrong_at(d, node->start_mark.line, node->start_mark.column, text);
 }
 
 const yaml_node_t *document_node(const document *d, int index) {
@@ -37,34 +41,12 @@ bool document_is_plain(const yaml_node_t *node) {
     return node->type == YAML_SCALAR_NODE && node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
 }
 
-/* An error at a line and column, which count from 0. */
-static bool wrong_at(const document *d, size_t line, size_t column, const char *what) {
-    return refuse(d->why, "%s:%zu:%zu: %s", d->path, line + 1, column + 1, what);
-}
-
 static bool syntax_error(const document *d, const yaml_parser_t *parser) {
     char what[256];
     const char *problem = parser->problem ? parser->problem : "out of memory";
     snprintf(what, sizeof what, "%s%s", parser->error == YAML_MEMORY_ERROR ? "" : "not valid YAML: ",
              parser->error == YAML_MEMORY_ERROR ? "out of memory" : problem);
     return wrong_at(d, parser->problem_mark.line, parser->problem_mark.column, what);
-}
-
-/* Reads the file, with a limit: libyaml takes seconds for megabytes, and /dev/zero has no end. */
-static bool read_text(const document *d, FILE *file, unsigned char *text, size_t *size) {
-    size_t line = 0, column = 0;
-    errno = 0;
-    *size = fread(text, 1, DOCUMENT_SIZE + 1, file);
-    if (ferror(file)) {
-        return refuse(d->why, "%s: cannot be read: %s; give a YAML file", d->path,
-                      errno ? strerror(errno) : "input error");
-    }
-    for (size_t i = 0; i<DOCUMENT_SIZE && * size> DOCUMENT_SIZE; i++) {
-        column = text[i] == '\n' ? 0 : column + 1;
-        line += text[i] == '\n';
-    }
-    return *size <= DOCUMENT_SIZE ||
-           wrong_at(d, line, column, "the file is larger than 256 KiB; give a smaller YAML file");
 }
 
 static bool start(yaml_parser_t *parser, const unsigned char *text, size_t size) {
@@ -134,22 +116,21 @@ static bool load(document *d, const unsigned char *text, size_t size) {
     return good;
 }
 
-bool document_open(document *d, const char *path, reason *why) {
-    reason inner;
-    size_t size = 0;
-    *d = (document){.path = strdup(path), .why = why};
-    unsigned char *text = malloc(DOCUMENT_SIZE + 1);
-    FILE *file = input_try(path, &inner);
-    bool good = false;
-    if (!file) {
-        refuse(why, "%s: %s", path, inner.text);
-    } else if (!d->path || !text) {
-        refuse(why, "%s: out of memory", path);
-    } else {
-        good = read_text(d, file, text, &size) && check_shape(d, text, size) && load(d, text, size);
+/* Where the text is longer than allowed. */
+static bool check_size(const document *d, const unsigned char *text, size_t size) {
+    size_t line = 0, column = 0;
+    for (size_t i = 0; i < DOCUMENT_SIZE && size > DOCUMENT_SIZE; i++) {
+        column = text[i] == '\n' ? 0 : column + 1;
+        line += text[i] == '\n';
     }
-    input_close(file);
-    free(text);
+    return size <= DOCUMENT_SIZE ||
+           wrong_at(d, line, column, "the file is larger than 256 KiB; give a smaller YAML file");
+}
+
+bool document_parse(document *d, const char *path, const void *text, size_t size, reason *why) {
+    *d = (document){.path = path ? strdup(path) : NULL, .why = why};
+    bool good = d->path || !path || refuse(why, "%s: out of memory", path);
+    good = good && check_size(d, text, size) && check_shape(d, text, size) && load(d, text, size);
     if (!good) {
         free(d->path);
         d->path = NULL;
