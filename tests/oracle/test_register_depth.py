@@ -80,6 +80,13 @@ def pyramid(depth, camera, levels):
     return out
 
 
+def spread(points, w):
+    """The weighted centroid, and what makes a rotation about it move points as far as a translation."""
+    center = (points * w[:, None]).sum(0) / w.sum()
+    x, y, z = np.sqrt((w[:, None] * (points - center) ** 2).sum(0) / w.sum())
+    return center, np.array([1 / np.hypot(y, z), 1 / np.hypot(x, z), 1 / np.hypot(x, y), 1, 1, 1])
+
+
 def step(T, source, target, gate, scale):
     """One Gauss-Newton step; the new transform and what it was found from."""
     ps, ns = (a.reshape(-1, 3) for a in source[:2])
@@ -102,14 +109,14 @@ def step(T, source, target, gate, scale):
     kernel = (1 / (1 + (r / (scale * sigma)) ** 2)) ** 2
     w = kernel * (NOISE / sigma) ** 2
     every = vertices[np.isfinite(vertices[..., 0])]
-    center = every.mean(0)
-    lever = np.sqrt([(every[:, k] - center[k]) @ (every[:, k] - center[k]) / len(every) for k in range(3)])
-    unit = np.array([1 / np.hypot(lever[1], lever[2]), 1 / np.hypot(lever[0], lever[2]),
-                     1 / np.hypot(lever[0], lever[1]), 1, 1, 1])
+    center, unit = spread(every, np.ones(len(every)))
     J = np.concatenate([np.cross(ps - center, n), n], 1) * unit
-    K = np.concatenate([np.cross(ps - center, ns), ns], 1) * unit
-    scene = (J * w[:, None]).T @ K
-    scene = np.maximum(np.linalg.eigvalsh((scene + scene.T) / 2 / np.trace(scene[3:, 3:])), 0)
+    # what is unconstrained, in the scale of the pixels with the weights of their noise
+    seen, scale_of = spread(every, (NOISE / (NOISE + NOISE_SQUARE * every[:, 2] ** 2)) ** 2)
+    S = np.concatenate([np.cross(ps - seen, n), n], 1) * scale_of
+    K = np.concatenate([np.cross(ps - seen, ns), ns], 1) * scale_of
+    scene = (S * w[:, None]).T @ K
+    scene, vectors = np.linalg.eigh((scene + scene.T) / 2 / np.trace(scene[3:, 3:]))
     A = (J * w[:, None]).T @ J
     A += 1e-3 * np.trace(A) / 6 * np.eye(6)
     x = -np.linalg.solve(A, (J * w[:, None]).T @ r) * unit
@@ -119,7 +126,8 @@ def step(T, source, target, gate, scale):
     out = np.eye(4)
     out[:3, :3] = R @ T[:3, :3]
     out[:3, 3] = R @ (T[:3, 3] - center) + center + x[3:]
-    told = {'inliers': len(r), 'eigenvalues': scene, 'source_points': int(ok.sum()), 'target_points': len(every),
+    told = {'inliers': len(r), 'eigenvalues': np.maximum(scene, 0), 'weakest': vectors[:, 0],
+            'one': (S * w[:, None]).T @ S / w.sum(), 'source_points': int(ok.sum()), 'target_points': len(every),
             'plane_rmse': np.sqrt((r * r).mean()), 'agreement': kernel.sum() / landed,
             'score': score_of(len(r) / landed, kernel.sum() / landed), 'length': np.linalg.norm(x[3:]), 'angle': np.linalg.norm(x[:3])}
     return out, told
@@ -190,11 +198,14 @@ def one_step(folder, name, a, b, camera, level_option=('--set', 'levels=1', '--s
                          *level_option, code=None)
     source, target = pyramid(a, camera, 1)[0], pyramid(b, camera, 1)[0]
     wanted, told = step(np.eye(4), source, target, .4, 1.)
-    moved = max(told['length'], told['angle'])
+    moved, one = max(told['length'], told['angle']), told['one']
     told = step(wanted, source, target, .4, 1.)[1]  # at the result
     values = np.array(result['eigenvalues'])
     check(np.allclose(values, told['eigenvalues'], rtol=2e-2, atol=1e-4), f'{name}: eigenvalues',
           (values, told['eigenvalues']))
+    margin = told['eigenvalues'][0] / max(5e-3, .5 * told['weakest'] @ one @ told['weakest'])
+    if abs(margin - 1) > .1:
+        check(result['degenerate'] == (margin < 1), f'{name}: unconstrained', (result['degenerate'], margin))
     for key in ('source_points', 'target_points', 'inliers'):
         check(abs(result[key] - told[key]) <= 2 + 2e-4 * told[key], f'{name}: {key}', (result[key], told[key]))
     for key in ('plane_rmse', 'agreement', 'score'):
@@ -238,6 +249,21 @@ def test_path(folder):
     deviation = 1000 * np.sqrt(np.trace(np.array(result['covariance']).reshape(6, 6)[3:, 3:]))
     check(.01 * off[0] < deviation < 10 * off[0] + .1, 'the standard deviation', (deviation, off))
     passed(f'three levels against NumPy: {apart[0]:.4f} mm apart; {off[0]:.3f} mm, {off[1]:.4f} degree off the truth')
+
+
+def test_far_noise(folder):
+    """Most pixels of a stereo camera are 25 m away, with a noise of 2.5 m: they hide no direction that near ones hold."""
+    camera, truth, random = Camera(262.5, 262.5, 159.5, 119.5), turn((1, -2, .5), .5, (.01, -.005, .01)), np.random.default_rng(5)
+    for name, pose in (('a', truth), ('b', np.eye(4))):
+        z = corner(pose, camera, 320, 240) / camera.scale
+        z[z > 2.8] = 25
+        z += (.0007 + .004 * z * z) * random.normal(size=z.shape)
+        write_pgm(folder / f'{name}.pgm', np.rint(z * camera.scale).astype(np.uint16))
+    T, result = register(folder, folder / 'a.pgm', folder / 'b.pgm', '--camera', camera.option())
+    off = rigid_error(T, truth)
+    check(result['converged'] and result['eigenvalues'][0] > .02, 'far noise', result['reason'])
+    check(off[0] < 4 and off[1] < .2, 'far noise', off)
+    passed(f'noise far away: {off[0]:.3f} mm, {off[1]:.4f} degree off the truth')
 
 
 def test_bilateral(folder):
@@ -337,6 +363,7 @@ def test_truth(folder):
 with scratch() as scratch_folder:
     test_steps(scratch_folder)
     test_path(scratch_folder)
+    test_far_noise(scratch_folder)
     test_bilateral(scratch_folder)
     test_cameras(scratch_folder)
     test_truth(scratch_folder)

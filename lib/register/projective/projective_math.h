@@ -83,7 +83,9 @@ typedef struct pc_depth_measure {
     double points;      /* how many have a plane */
     double center[3];   /* their centroid, metres */
     double gyration[3]; /* their rms distances from axes through it; 1 where that is 0 */
-    double seconds;     /* that making the maps took; on a device without the copy of the image */
+    double weighted_center[3];
+    double weighted_gyration[3]; /* the same with the weights that noise leaves to the pixels */
+    double seconds;              /* that making the maps took; on a device without the copy of the image */
 } pc_depth_measure;
 
 /* What a frame is made from: a depth image, or maps. */
@@ -176,34 +178,53 @@ PC_HD size_t pc_depth_floats(const pc_depth_level *l) {
 
 /* ---- sums of a frame --------------------------------------------------------------------------------------------- */
 
-/* Their places among PC_ICP_SUMS; the rest stays 0. */
-enum { PC_DEPTH_N, PC_DEPTH_X, PC_DEPTH_XX = PC_DEPTH_X + 3, PC_DEPTH_MEASURES = PC_DEPTH_XX + 3 };
+/* Places among PC_ICP_SUMS of the moments of all pixels and of the weighted ones; the rest stays 0. Moments: the sum of
+ * weights, 3 of coordinates, 3 of their squares. */
+enum { PC_DEPTH_N, PC_DEPTH_W = PC_DEPTH_N + 7, PC_DEPTH_MEASURES = PC_DEPTH_W + 7 };
 
-/* Adds a pixel to sums that lie `stride` apart. */
-PC_HD_ALWAYS void pc_depth_add_measure(float x, float y, float z, float *sums, size_t stride) {
-    const float px = x * z, py = y * z;
-    sums[PC_DEPTH_N * stride] += z > 0.0f ? 1.0f : 0.0f;
-    sums[PC_DEPTH_X * stride] += px;
-    sums[(PC_DEPTH_X + 1) * stride] += py;
-    sums[(PC_DEPTH_X + 2) * stride] += z;
-    sums[PC_DEPTH_XX * stride] += px * px;
-    sums[(PC_DEPTH_XX + 1) * stride] += py * py;
-    sums[(PC_DEPTH_XX + 2) * stride] += z * z;
+/* Standard deviation of a depth, metres. */
+PC_HD_ALWAYS float pc_depth_sigma(float z) {
+    return PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z);
 }
 
-PC_HD void pc_depth_measure_of(const double *sums, pc_depth_measure *m) {
+/* Adds the moments of a pixel with the weight root^2 to sums that lie `stride` apart. */
+PC_HD_ALWAYS void pc_depth_add_moments(float x, float y, float z, float root, float *sums, size_t stride) {
+    const float rz = root * z, rx = x * rz, ry = y * rz;
+    sums[0] += root * root;
+    sums[stride] += root * rx;
+    sums[2 * stride] += root * ry;
+    sums[3 * stride] += root * rz;
+    sums[4 * stride] += rx * rx;
+    sums[5 * stride] += ry * ry;
+    sums[6 * stride] += rz * rz;
+}
+
+/* Adds a pixel, once as it is and once with the weight of its noise. */
+PC_HD_ALWAYS void pc_depth_add_measure(float x, float y, float z, float *sums, size_t stride) {
+    const float one = z > 0.0f ? 1.0f : 0.0f;
+    pc_depth_add_moments(x, y, z, one, sums + PC_DEPTH_N * stride, stride);
+    pc_depth_add_moments(x, y, z, one * (PC_DEPTH_NOISE / pc_depth_sigma(z)), sums + PC_DEPTH_W * stride, stride);
+}
+
+/* The centroid and the rms distances from axes through it. */
+PC_HD void pc_depth_spread_of(const double *moments, double center[3], double gyration[3]) {
+    const double n = moments[0] > 0.0 ? moments[0] : 1.0;
     double spread[3];
-    m->points = sums[PC_DEPTH_N];
     for (int k = 0; k < 3; k++) {
-        const double n = m->points > 0.0 ? m->points : 1.0;
-        m->center[k] = sums[PC_DEPTH_X + k] / n;
-        spread[k] = sums[PC_DEPTH_XX + k] / n - m->center[k] * m->center[k];
+        center[k] = moments[1 + k] / n;
+        spread[k] = moments[4 + k] / n - center[k] * center[k];
         spread[k] = spread[k] > 0.0 ? spread[k] : 0.0;
     }
     for (int k = 0; k < 3; k++) {
         const double length = sqrt(spread[(k + 1) % 3] + spread[(k + 2) % 3]);
-        m->gyration[k] = length > 0.0 ? length : 1.0;
+        gyration[k] = length > 0.0 ? length : 1.0;
     }
+}
+
+PC_HD void pc_depth_measure_of(const double *sums, pc_depth_measure *m) {
+    m->points = sums[PC_DEPTH_N];
+    pc_depth_spread_of(sums + PC_DEPTH_N, m->center, m->gyration);
+    pc_depth_spread_of(sums + PC_DEPTH_W, m->weighted_center, m->weighted_gyration);
 }
 
 /* ---- correspondences --------------------------------------------------------------------------------------------- */
@@ -290,7 +311,7 @@ PC_HD_ALWAYS void pc_depth_add(bool both_normals, const pc_depth_step *s, const 
                                float ny, float nz, float z, float *sums, size_t stride) {
     const float dx = to->x - ((to->u - target->cx) * target->per_fx) * z;
     const float dy = to->y - ((to->v - target->cy) * target->per_fy) * z;
-    const float sigma = PC_DEPTH_NOISE + PC_DEPTH_NOISE_SQUARE * (z * z);
+    const float sigma = pc_depth_sigma(z);
     pc_depth_add_equation(both_normals, s, to, dx, dy, to->z - z, z > 0.0f, sigma, PC_DEPTH_NOISE, normal_x, normal_y,
                           normal_z, nx, ny, nz, sums, stride);
 }
