@@ -166,13 +166,13 @@ void pc_register_export_pose(pc_register_work *w);
  * streets and the KITTI scans are above 0.1. Scenes with few planes are judged with the points that have no normal
  * counting in all directions (PC_ICP_ROWS_MIXED), which is more lenient. Cells, whose normals are averages with the
  * noise taken off: planes, corridors and spheres with 2 to 4 cm of noise stay below 0.0017, halves of KITTI and
- * nuScenes scans are above 0.009. Depth frames, in the scale of the pixels with the weights of their noise: waves of 4
- * mm that a sensor puts on a floor have 0.0045, nearly all right pairs of a Kinect and of a stereo camera 0.006 or
- * more. */
+ * nuScenes scans are above 0.009. Depth frames are in the scale of the pixels with the weights of their noise: planes
+ * with the white noise of a Kinect stay below 0.0002, with smooth noise below 0.005, most of which projective.c takes
+ * off; nearly all right pairs have more than 0.005. */
 #define PC_DEGENERATE_PLANE 1e-2
 #define PC_DEGENERATE_MIXED 3e-2
 #define PC_DEGENERATE_NDT   3e-3
-#define PC_DEGENERATE_DEPTH 5e-3
+#define PC_DEGENERATE_DEPTH 4e-3
 
 /* The least eigenvalue from which on a scene constrains cells well: 0.05 and more in streets; on bare roads, where a
  * scan fits at several places, 0.004 to 0.02. */
