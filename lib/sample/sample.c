@@ -231,7 +231,7 @@ static pcgpu_status run_coverage(pcgpu_context *context, pc_sample_job *jobs, in
     for (int i = 0; i < count; i++) {
         total += jobs[i].seed_count + jobs[i].picked;
     }
-    pc_sample_job *covers = calloc((size_t)count, sizeof *covers);
+    pc_sample_job *covers = calloc((size_t)(unsigned)count, sizeof *covers);
     int32_t *seeds = malloc((size_t)total * sizeof *seeds), *next = seeds;
     pcgpu_status status = PCGPU_OK;
     if (!covers || !seeds) {

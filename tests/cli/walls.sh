@@ -170,7 +170,7 @@ cmd 19050
 lib 40300
 cuda 12400
 python 4150
-tests 50900
+tests 51100
 END
 
 # A file that a tool left behind is not committed.
