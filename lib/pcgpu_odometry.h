@@ -28,7 +28,10 @@ typedef enum pcgpu_deskew {
                                       end; a scan whose points have one time is an error */
     PCGPU_DESKEW_COUNTERCLOCKWISE, /* from the azimuth: one revolution about z from x to y, which starts at the first
                                       point */
-    PCGPU_DESKEW_CLOCKWISE
+    PCGPU_DESKEW_CLOCKWISE,
+    PCGPU_DESKEW_AUTO /* TIME with a time_column that is given, or where the first scan has one: a column with the name
+                         of a time whose values vary, or any one whose values follow the azimuth through a revolution;
+                         else NONE. A later scan without times stays as it is */
 } pcgpu_deskew;
 
 typedef struct pcgpu_odometry_params {
@@ -40,9 +43,9 @@ typedef struct pcgpu_odometry_params {
     double keyframe_fitness;            /* a scan with a lower fitness becomes the next one, too; default 0.6 */
     double model_range;   /* minimum extent of the local map from the sensor on each axis, metres; default 80 */
     int64_t model_points; /* a voxel of the local map takes no more than this number of points; default 200 */
-    pcgpu_deskew deskew;  /* default NONE */
-    int time_column;      /* of DESKEW_TIME, counted from 0; default 0: the first with the name of a time, such as
-                      * gps_time, else 4 */
+    pcgpu_deskew deskew;  /* default AUTO */
+    int time_column; /* of DESKEW_TIME and AUTO, counted from 0; default 0: that which AUTO finds; with TIME the first
+                      * with the name of a time, such as gps_time, else 4 */
 } pcgpu_odometry_params;
 
 void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t struct_size);
@@ -90,6 +93,11 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
  * increase or a missing column. After an error, the scan was not added. */
 pcgpu_status pcgpu_odometry_add(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
                                 pcgpu_odometry_frame *frame);
+
+/* *params, which has been initialized, becomes the parameters with what the first scan has settled: deskew and
+ * time_column, and of the registration the voxel size
+ * and what follows from it. */
+void pcgpu_odometry_settled(const pcgpu_odometry *odometry, pcgpu_odometry_params *params);
 
 /* The points of the last scan that has a pose, as they were registered: those that are usable, deskewed, x y z, in the
  * coordinates of the file. The memory belongs to the odometry until its next call. Errors: ARGUMENT (no scan has a

@@ -62,13 +62,21 @@ static void between(const double a[16], const double b[16], double out[16]) {
     out[15] = 1.0;
 }
 
+static pcgpu_odometry_params params_of(const odometry_map *m) {
+    pcgpu_odometry_params params;
+    pcgpu_odometry_params_init(&params);
+    pcgpu_odometry_settled(m->odometry, &params);
+    return params;
+}
+
+static bool deskews(const odometry_map *m) {
+    return params_of(m).deskew != PCGPU_DESKEW_NONE;
+}
+
 static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_cloud *before, const double *T_before_scan,
                       double fraction, const double T[16]) {
-    const option_values *o = m->session->options;
-    pcgpu_odometry_params params = odometry_own(o)->params;
+    const pcgpu_odometry_params params = params_of(m);
     pcgpu_cloud points;
-    params.registration = o->registration;
-    params.registration.drop_origin = o->drop_origin;
     const double begin = seconds_now();
     pcgpu_status status =
         pcgpu_scan_points(m->session->context, &params, scan, before, T_before_scan, fraction, &points, &m->left_out);
@@ -82,16 +90,15 @@ static int add_points(odometry_map *m, const pcgpu_cloud *scan, const pcgpu_clou
 
 /* With deskewing the first scan waits for the second one, since its motion is not known before. */
 int odometry_map_add(odometry_map *m, pcgpu_cloud *scan, const double T[16], double fraction) {
-    const bool deskews = odometry_own(m->session->options)->params.deskew != PCGPU_DESKEW_NONE;
     double T_before_scan[16];
     int code = EXIT_DONE;
     if (m->scans > 0) {
         between(m->T, T, T_before_scan);
-        if (deskews && m->scans == 1) {
+        if (deskews(m) && m->scans == 1) {
             code = add_points(m, &m->before, NULL, T_before_scan, fraction, m->T);
         }
         code = code == EXIT_DONE ? add_points(m, scan, &m->before, T_before_scan, fraction, T) : code;
-    } else if (!deskews) {
+    } else if (!deskews(m)) {
         code = add_points(m, scan, NULL, NULL, 0.0, T);
     }
     pcgpu_cloud_free(&m->before);
@@ -147,7 +154,7 @@ int odometry_map_write(odometry_map *m, job *j) {
     const pcgpu_cloud *points;
     pcgpu_map_stats stats;
     int code = EXIT_DONE;
-    if (m->scans == 1 && odometry_own(m->session->options)->params.deskew != PCGPU_DESKEW_NONE) {
+    if (m->scans == 1 && deskews(m)) {
         code = add_points(m, &m->before, NULL, NULL, 0.0, m->T);
     }
     if (code != EXIT_DONE) {

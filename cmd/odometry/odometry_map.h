@@ -7,6 +7,7 @@
 
 typedef struct odometry_map {
     session *session;
+    const pcgpu_odometry *odometry; /* that finds the poses, and has settled how scans are corrected */
     pcgpu_map *map;
     char *folder;       /* of its temporary file */
     pcgpu_cloud before; /* the last scan as it was read, */

@@ -72,7 +72,8 @@ static bool check_kind(const session *s, bool images, reason *why) {
            (!images || register_refuse(s, of_scans, 3, "is for scans, and depth images are given", why)) &&
            (p->reference == PCGPU_REFERENCE_MODEL ||
             register_refuse(s, of_model, 1, "is for --reference model", why)) &&
-           (p->deskew == PCGPU_DESKEW_TIME || register_refuse(s, of_time, 1, "is for --deskew time", why));
+           (p->deskew == PCGPU_DESKEW_TIME || p->deskew == PCGPU_DESKEW_AUTO ||
+            register_refuse(s, of_time, 1, "is for --deskew time or auto", why));
 }
 
 static bool check(const session *s, reason *why) {
@@ -91,7 +92,7 @@ static bool check(const session *s, reason *why) {
 /* In the order of the library's enums. */
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 static const char *const references[] = {"previous", "keyframe", "model", NULL};
-static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
+static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", "auto", NULL};
 
 static const option_row rows[] = {
     {"init", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
@@ -113,10 +114,13 @@ static const option_row rows[] = {
      "Minimum extent of the local map from the sensor on each axis, in metres; farther voxels are dropped."},
     {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.deskew), 0, 0, deskews,
      "How scans are corrected for the motion of the sensor: none; time: with a column of times; "
-     "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on."},
+     "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on; auto: "
+     "with times, where the first scan has a column whose values vary and that has the name of a time or follows the "
+     "azimuth of the points."},
     {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_int, "N",
      OWN_AT(odometry_values, params.time_column), 3, 63, NULL,
-     "The column of times, counted from 0, for --deskew time. Default: one named so, such as gps_time, else 4."},
+     "The column of times, counted from 0, for --deskew time or auto. Default: that which auto finds; with time one "
+     "named so, such as gps_time, else 4."},
     {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, OWN_AT(odometry_values, loops), 0, 0, NULL,
      "Find places that the sensor sees again, and correct all poses by them at the end."},
     {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", OWN_AT(odometry_values, map_voxel), 1e-4, 1000, NULL,

@@ -101,6 +101,9 @@ static int open_run(odometry_state *run) {
     const session *s = run->session;
     const int count = s->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
+    if (run->map) {
+        run->map->odometry = run->odometry;
+    }
     if (code != EXIT_DONE || !output_open(&run->trajectory, s->options->trajectory, session_existing(s), true)) {
         return code ? code : EXIT_FAILED;
     }
@@ -248,6 +251,19 @@ static int run_scans(odometry_state *run) {
 
 /* ---- the run ---- */
 
+/* What was found in the scans, and not given. */
+static void report_corrections(const odometry_state *run) {
+    pcgpu_odometry_params p;
+    pcgpu_odometry_params_init(&p);
+    if (run->odometry && odometry_own(run->session->options)->params.deskew == PCGPU_DESKEW_AUTO) {
+        pcgpu_odometry_settled(run->odometry, &p);
+        if (p.deskew == PCGPU_DESKEW_TIME) {
+            report_result(run->name, "deskewed by column %d, which has times; --deskew none leaves scans as they are",
+                          p.time_column);
+        }
+    }
+}
+
 static void summarize(const odometry_state *run) {
     const int count = run->good + run->lost + run->failed;
     if (run->lost + run->failed > 0) {
@@ -255,6 +271,7 @@ static void summarize(const odometry_state *run) {
                      run->lost, run->failed,
                      run->good + run->lost == 0 && run->trajectory.temporary ? "; the trajectory is not written" : "");
     }
+    report_corrections(run);
     report_result(run->name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
                   run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
 }

@@ -52,9 +52,11 @@ typedef struct pc_sweep {
     pc_twist motion;
     double once[3], twice[3]; /* see pc_twist_of */
 } pc_sweep;
+/* Deskewing and column of times, where they are those of the first scan. */
+void pc_sweep_settle(const pcgpu_odometry_params *given, const pcgpu_cloud *first, pcgpu_odometry_params *settled);
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud);
 /* *spread: from the first to the last value of the column of times, 0 without one. False: all points have the same
- * time, which is no sweep. */
+ * time, or the column is missing, which is no sweep. */
 bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase,
                      double *spread);
 /* The part of the time from sweep to sweep, `period` seconds, in which a sweep takes its points: 1 where that is not
@@ -110,8 +112,7 @@ pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points);
 struct pcgpu_odometry {
     pcgpu_context *context;
     pcgpu_odometry_params params; /* with what the first good scan has settled */
-    pcgpu_register_params given;  /* before that */
-    double given_range;
+    pcgpu_odometry_params given;  /* before that */
     const pc_reference_kind *kind;
     pc_odometry_map *map; /* NULL: the world begins with the first scan */
     void (*free_map)(pc_odometry_map *map);

@@ -303,11 +303,11 @@ static pcgpu_status load(pcgpu_odometry *o, const pcgpu_cloud *cloud) {
  * fast. */
 static pcgpu_status settle_voxel(pcgpu_odometry *o) {
     const double voxel = o->params.registration.voxel;
-    if (o->given.voxel != PCGPU_AUTO) {
+    if (o->given.registration.voxel != PCGPU_AUTO) {
         return PCGPU_OK;
     }
-    o->given.voxel = fmax(voxel, fmin(WIDER * voxel, WIDE_VOXEL));
-    return pc_register_settle(o->context, &o->given, NULL, &o->params.registration);
+    o->given.registration.voxel = fmax(voxel, fmin(WIDER * voxel, WIDE_VOXEL));
+    return pc_register_settle(o->context, &o->given.registration, NULL, &o->params.registration);
 }
 
 static void free_map(pc_odometry_map *map) {
@@ -326,10 +326,10 @@ static pcgpu_status enter_map(pcgpu_odometry *o, const pcgpu_cloud *map, pcgpu_s
                        "a map of %lld points with %d columns; give x, y, z and up to 2^31 points", (long long)map->rows,
                        map->columns);
     }
-    PC_TRY(pc_register_settle(context, &o->given, map, &o->params.registration));
+    PC_TRY(pc_register_settle(context, &o->given.registration, map, &o->params.registration));
     PC_TRY(settle_voxel(o));
-    o->given = o->params.registration;
-    o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
+    o->given.registration = o->params.registration;
+    o->params.model_range = fmin(o->given.model_range, pc_odometry_widest_local_map(&o->params));
     o->map = calloc(1, sizeof *o->map);
     if (!o->map) {
         return pc_fail_memory(context, sizeof *o->map, "the map");

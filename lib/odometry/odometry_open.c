@@ -11,7 +11,7 @@ void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t stru
                                      .keyframe_fitness = 0.6,
                                      .model_range = 80.0,
                                      .model_points = 200,
-                                     .time_column = 0};
+                                     .deskew = PCGPU_DESKEW_AUTO};
     pcgpu_register_params_init(&initial.registration);
     pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
@@ -22,7 +22,7 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_odometry_params *p
     PC_TRY(pc_struct_check(context, "pcgpu_odometry_params", p->struct_size, sizeof *p));
     PC_TRY(pc_register_check(context, &p->registration));
     if ((int)p->reference < 0 || p->reference > PCGPU_REFERENCE_MODEL || (int)p->deskew < 0 ||
-        p->deskew > PCGPU_DESKEW_CLOCKWISE) {
+        p->deskew > PCGPU_DESKEW_AUTO) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "reference %d or deskewing %d is not known", (int)p->reference,
                        (int)p->deskew);
     }
@@ -57,8 +57,7 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
     o->context = context;
     o->params = *params;
     o->params.registration.search = PCGPU_SEARCH_NEVER; /* the motion of a sequence predicts better */
-    o->given = o->params.registration;
-    o->given_range = params->model_range;
+    o->given = o->params;
     o->kind = &pc_reference_kinds[params->reference];
     o->present = &o->scans[0];
     o->ops = pc_lidar_ops;
@@ -71,6 +70,10 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
     memcpy(o->track.last, o->track.init, sizeof o->track.last);
     *odometry = o;
     return PCGPU_OK;
+}
+
+void pcgpu_odometry_settled(const pcgpu_odometry *o, pcgpu_odometry_params *params) {
+    pc_struct_init(params, params->struct_size, &o->params, sizeof o->params);
 }
 
 void pcgpu_odometry_close(pcgpu_odometry *o) {

@@ -61,12 +61,14 @@ static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_regist
 pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,
                                const pcgpu_cloud *before, const double T_before_scan[16], double fraction,
                                pcgpu_cloud *points, pcgpu_run *run) {
-    const bool deskews = params->deskew != PCGPU_DESKEW_NONE;
+    pcgpu_odometry_params settled = *params;
+    pc_sweep_settle(params, scan, &settled);
+    const bool deskews = settled.deskew != PCGPU_DESKEW_NONE;
     pc_scan taken;
     pcgpu_status status;
     *points = (pcgpu_cloud){0};
     if (deskews) {
-        PC_TRY(pc_sweep_check(context, params, scan));
+        PC_TRY(pc_sweep_check(context, &settled, scan));
     }
     PC_TRY_OR(done, status, pc_scan_take(context, scan, &params->registration, &taken, run));
     PC_TRY_OR(done, status, leave_out_carrier(context, &params->registration, before, &taken, run));
@@ -78,7 +80,7 @@ pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_para
         memcpy(points->data, scan->data, (size_t)scan->rows * (size_t)scan->columns * sizeof *scan->data);
     }
     if (deskews && T_before_scan) {
-        status = deskew(context, params, T_before_scan, fraction, points);
+        status = deskew(context, &settled, T_before_scan, fraction, points);
     }
 done:
     pc_scan_release(&taken);

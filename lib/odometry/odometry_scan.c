@@ -97,7 +97,11 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     const pcgpu_odometry_params *p = &o->params;
     const bool drop_origin = p->registration.drop_origin;
     const size_t rows = (size_t)cloud->rows;
-    PC_TRY(pc_sweep_check(context, p, cloud));
+    const bool may_lack =
+        o->given.deskew == PCGPU_DESKEW_AUTO && o->given.time_column == 0; /* such a scan stays as it is */
+    if (!may_lack) {
+        PC_TRY(pc_sweep_check(context, p, cloud));
+    }
     float *memory = pc_buffer_take(&scan->raw_memory, 5 * (rows + 1) * sizeof(float), false);
     if (!memory) {
         return pc_fail_memory(context, 20 * rows, "the points");
@@ -114,7 +118,7 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     }
     scan->points.n = scan->raw.n;
     const int column = pc_time_column(cloud, p->time_column);
-    return timed
+    return timed || may_lack
                ? PCGPU_OK
                : pc_fail(context, PCGPU_ERROR_ARGUMENT,
                          "column %d ('%s') has one time for all points, as float32; give time-column, times since the "
@@ -126,14 +130,15 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
  * On a bare road wrong ones have up to 1.8 times. */
 #define CLEAR_SCORE 2.0
 
-/* The voxel size for all scans, from the first one that gets a pose. */
+/* The voxel size for all scans and their times, from the first one that gets a pose. */
 static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
     pcgpu_register_params *p = &o->params.registration;
-    PC_TRY(pc_register_settle(o->context, &o->given, first, p));
+    PC_TRY(pc_register_settle(o->context, &o->given.registration, first, p));
+    pc_sweep_settle(&o->given, first, &o->params);
     o->track.near = p->method == PCGPU_REGISTER_NDT ? 0.5 * p->voxel : 0.0;
     o->track.clear_score = CLEAR_SCORE * p->min_score;
-    if (o->given.voxel == PCGPU_AUTO) {
-        o->params.model_range = fmin(o->given_range, pc_odometry_widest_local_map(&o->params));
+    if (o->given.registration.voxel == PCGPU_AUTO) {
+        o->params.model_range = fmin(o->given.model_range, pc_odometry_widest_local_map(&o->params));
     }
     return PCGPU_OK;
 }

@@ -2,6 +2,7 @@
 #include "odometry_lidar.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The azimuth in turns, 0 to 1, from x towards y; within 2e-5. Not atan2, which differs between libraries. */
 static inline float azimuth(float x, float y) {
@@ -76,6 +77,11 @@ void pc_sweep_check_unit(pcgpu_odometry *o, const pc_points *points, double spre
 static bool phases_from_times(const pcgpu_cloud *cloud, int column, const int32_t *rows, int64_t n, float *phase,
                               double *spread) {
     double low = INFINITY, high = -INFINITY;
+    if (column >= cloud->columns) {
+        memset(phase, 0, (size_t)n * sizeof *phase);
+        *spread = 0.0;
+        return false;
+    }
     for (int64_t i = 0; i < n; i++) {
         double time = (double)cloud->data[(rows ? rows[i] : i) * cloud->columns + column];
         low = time - time == 0.0 && time < low ? time : low;
@@ -88,6 +94,86 @@ static bool phases_from_times(const pcgpu_cloud *cloud, int column, const int32_
         phase[i] = time - time == 0.0 && per > 0.0 ? (float)((time - low) * per - 0.5) : 0.0f;
     }
     return per > 0.0 || n < 2;
+}
+
+/* ---- whether a scan has times ------------------------------------------------------------------------------------ */
+
+/* Columns of times have many values. Those that have no name for it are times when the azimuth says so: nearly all
+ * values, as fractions of the sweep, less the azimuths, as fractions of a turn, are the same. */
+enum { TIME_SAMPLE = 1024, TIME_PARTS = 64, LEAST_PARTS = 16, TURN_PARTS = 32 };
+#define WITH_AZIMUTH 0.9
+
+/* Values of a column, of up to TIME_SAMPLE points. */
+typedef struct time_sample {
+    int n;
+    double low, high;
+    float value[TIME_SAMPLE], azimuth[TIME_SAMPLE];
+} time_sample;
+
+static void sample_column(const pcgpu_cloud *cloud, int column, time_sample *s) {
+    const int64_t every = (cloud->rows + TIME_SAMPLE - 1) / TIME_SAMPLE;
+    s->n = 0;
+    s->low = INFINITY;
+    s->high = -INFINITY;
+    for (int64_t i = 0; every > 0 && i < cloud->rows / every; i++) {
+        const float *p = cloud->data + pc_pick(i, every) * cloud->columns;
+        const float value = p[column];
+        if (pc_cloud_usable(cloud, p, true) && value - value == 0.0f) {
+            s->low = fmin(s->low, (double)value);
+            s->high = fmax(s->high, (double)value);
+            s->azimuth[s->n] = azimuth(p[0] + (float)cloud->offset[0], p[1] + (float)cloud->offset[1]);
+            s->value[s->n++] = value;
+        }
+    }
+}
+
+/* The place of a value among so many parts of the sweep. */
+static int part_of(double fraction, int parts) {
+    const int part = (int)(fraction * parts);
+    return part < parts ? part : parts - 1;
+}
+
+static bool has_many_values(const time_sample *s) {
+    bool seen[TIME_PARTS] = {false};
+    int parts = 0;
+    for (int i = 0; i < s->n && s->high > s->low; i++) {
+        const int part = part_of(((double)s->value[i] - s->low) / (s->high - s->low), TIME_PARTS);
+        parts += !seen[part];
+        seen[part] = true;
+    }
+    return parts >= LEAST_PARTS;
+}
+
+/* sign: 1 for a counterclockwise scanner, -1 for a clockwise one. */
+static bool follows_azimuth(const time_sample *s, double sign) {
+    int counts[TURN_PARTS] = {0}, most = 0;
+    for (int i = 0; i < s->n; i++) {
+        const double less = ((double)s->value[i] - s->low) / (s->high - s->low) - sign * (double)s->azimuth[i];
+        counts[part_of(less - floor(less), TURN_PARTS)]++;
+    }
+    for (int k = 0; k < TURN_PARTS; k++) { /* a part with its neighbours */
+        const int near = counts[k] + counts[(k + 1) % TURN_PARTS] + counts[(k + 2) % TURN_PARTS];
+        most = near > most ? near : most;
+    }
+    return most >= WITH_AZIMUTH * s->n;
+}
+
+void pc_sweep_settle(const pcgpu_odometry_params *given, const pcgpu_cloud *first, pcgpu_odometry_params *settled) {
+    const bool finds = given->deskew == PCGPU_DESKEW_AUTO && given->time_column == 0;
+    time_sample s;
+    settled->deskew = finds                                ? PCGPU_DESKEW_NONE
+                      : given->deskew == PCGPU_DESKEW_AUTO ? PCGPU_DESKEW_TIME
+                                                           : given->deskew;
+    settled->time_column = given->time_column;
+    for (int k = 3; k < first->columns && finds; k++) {
+        sample_column(first, k, &s);
+        if (has_many_values(&s) &&
+            (pc_is_time(first->names[k]) || follows_azimuth(&s, 1.0) || follows_azimuth(&s, -1.0))) {
+            settled->deskew = PCGPU_DESKEW_TIME;
+            settled->time_column = k;
+            return;
+        }
+    }
 }
 
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud) {

@@ -53,8 +53,9 @@ class Odometry(_Closing):
     model_range         metres: minimum extent of the local map from the sensor
     model_points        a voxel of the local map takes no more points than this
     deskew              for a sensor that moves during a sweep: 'none', 'time' (from a column), 'counterclockwise' or
-                        'clockwise' (from the azimuth)
-    time_column         of deskew='time', counted from 0; 0: the first with the name of a time, such as gps_time, else 4
+                        'clockwise' (from the azimuth), 'auto' (from a column where the first scan has times)
+    time_column         of deskew='time' and 'auto', counted from 0; 0: that which 'auto' finds; with 'time' the first with
+                        the name of a time, such as gps_time, else 4
     map                 (N, C) float32 or Cloud: scans are localized in this map, such as that of Map.finish(), in its
                         coordinates; no scan changes it. The first scan is searched in all of it, unless init or search
                         is given
@@ -66,7 +67,7 @@ class Odometry(_Closing):
     def __init__(self, *, reference: Literal['model', 'keyframe', 'previous'] = 'model',
                  keyframe_distance: float = 3.0, keyframe_angle: float = 0.35, keyframe_fitness: float = 0.6,
                  model_range: float = 80.0, model_points: int = 200,
-                 deskew: Literal['none', 'time', 'counterclockwise', 'clockwise'] = 'none', time_column: int = 0,
+                 deskew: Literal['none', 'time', 'counterclockwise', 'clockwise', 'auto'] = 'auto', time_column: int = 0,
                  map: Optional[Points] = None, device: str = 'auto', threads: Optional[int] = None, **registration: Unpack[RegisterParams]) -> None:
         params = {'reference': reference, 'keyframe_distance': keyframe_distance, 'keyframe_angle': keyframe_angle,
                   'keyframe_fitness': keyframe_fitness, 'model_range': model_range, 'model_points': model_points,

@@ -186,7 +186,7 @@ const field registration_fields[] = {MATRIX(T, T_target_source, "transform", 4),
 /* ---- sequences and volumes --------------------------------------------------------------------------------------- */
 
 static const char *const references[] = {"previous", "keyframe", "model", NULL};
-static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", NULL};
+static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", "auto", NULL};
 
 #define T pcgpu_odometry_params
 const field odometry_params_fields[] = {CHOICE(T, reference, references),

@@ -264,6 +264,27 @@ done
 rm t.csv t.las t.txt
 expect 1 pcgpu odometry flat.bin --trajectory n.txt --deskew time --set time-column=3
 stderr_has "flat.bin: column 3 \('intensity'\) has one time for all points"
+# Without --deskew: by a column that follows the azimuth, either way, or has the name of a time; not by intensities or rings.
+for TURN in 1 -1; do
+    for FILE in s0 s1; do
+        records $FILE.bin | awk -v turn=$TURN '{ t = turn * atan2($2, $1) / 6.283185307 + 0.3; $4 = t - (t < 0 ? -1 : int(t)); print }' |
+            floats > turn_$FILE.bin
+    done
+    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -f
+    stderr_has 'deskewed by column 3'
+    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -f
+    same turn.txt time.txt
+    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory none.txt --deskew none -f
+    differ turn.txt none.txt
+    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt -o turn.ply -f
+    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -o time.ply -f
+    same turn.ply time.ply
+done
+expect 0 pcgpu odometry --cpu s0.bin s1.bin s2.bin --trajectory turn.txt -f
+stderr_lacks 'deskewed'
+expect 0 pcgpu odometry --cpu s0.bin s1.bin s2.bin --trajectory none.txt --deskew none -f
+same turn.txt none.txt
+rm turn* time.ply none.txt
 expect 2 pcgpu odometry --trajectory n.txt
 expect 2 pcgpu register s0.bin s1.bin s2.bin
 stderr_has '3 inputs; give two, SOURCE TARGET, or --pairs LIST; pcgpu odometry finds the poses of a sequence'
@@ -298,7 +319,7 @@ tail -n 1 loops.jsonl | grep -q '"exit_code": 0, "loop_closure": {"frames": 7, .
 expect 0 pcgpu odometry --cpu s?.bin --loops --trajectory-format tum --timestamps times.txt
 same "$OUT" tum2.txt
 # Options that this kind of sequence does not look at.
-for ARGUMENTS in '--set bilateral=1' '--set level-iterations=1,2,3' '--set time-column=5' '--reference previous --set model-range=9' '--set max-distance=1'; do
+for ARGUMENTS in '--set bilateral=1' '--set level-iterations=1,2,3' '--deskew none --set time-column=5' '--reference previous --set model-range=9' '--set max-distance=1'; do
     expect 2 pcgpu odometry s0.bin s1.bin $ARGUMENTS
     stderr_has '^pcgpu: [a-z-]+ (is for|has no effect on) .*; leave it out$'
 done

@@ -201,5 +201,5 @@ cd ..
 expect 2 pcgpu sample --method
 stderr_has "^pcgpu: --method needs a value; give --method fps or random$"
 expect 2 pcgpu odometry a.bin --deskew
-stderr_has '^pcgpu: --deskew needs a value; give --deskew none, time, counterclockwise or clockwise$'
+stderr_has '^pcgpu: --deskew needs a value; give --deskew none, time, counterclockwise, clockwise or auto$'
 finish

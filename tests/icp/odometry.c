@@ -450,7 +450,7 @@ static void check_refusals(void) {
         p.registration.voxel = i == 3 ? 0.25 : PCGPU_AUTO;
         p.model_points = i == 4 ? 0 : 200;
         p.keyframe_fitness = i == 5 ? 1.5 : 0.6;
-        p.deskew = (pcgpu_deskew)(i == 6 ? 4 : 0);
+        p.deskew = (pcgpu_deskew)(i == 6 ? 5 : 0);
         p.registration.init[0] = i == 7 ? 2.0 : 1.0;
         expect(pcgpu_odometry_open(context, &p, &o) == PCGPU_ERROR_ARGUMENT && !o && pcgpu_last_error(context)[0],
                "open", "refused", "with a sentence", i);
