@@ -94,9 +94,17 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
 pcgpu_status pcgpu_odometry_add(pcgpu_odometry *odometry, const pcgpu_cloud *cloud, double time,
                                 pcgpu_odometry_frame *frame);
 
+/* *degrees becomes the angle in degrees for registration.beam_correction, by which all beams of the scanner are off in
+ * elevation: from the first `count` scans of a drive, with their times in seconds, of which those up to 68 m are used,
+ * and none when the sensor hardly moves. It is the median of up to 8 pairs of scans, 14 m apart, which see planes from
+ * different distances; 0 with fewer than 4 pairs, when their mean deviation from it is more than 0.03 degree, or when
+ * it is less than 0.05. An odometry with the `params`, which ends before the call does, has the poses of the scans.
+ * Errors: as of pcgpu_odometry_open and pcgpu_odometry_add. */
+pcgpu_status pcgpu_odometry_beams(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scans,
+                                  const double *times, int64_t count, double *degrees);
+
 /* *params, which has been initialized, becomes the parameters with what the first scan has settled: deskew and
- * time_column, and of the registration the voxel size
- * and what follows from it. */
+ * time_column, and of the registration the voxel size and what follows from it. */
 void pcgpu_odometry_settled(const pcgpu_odometry *odometry, pcgpu_odometry_params *params);
 
 /* The points of the last scan that has a pose, as they were registered: those that are usable, deskewed, x y z, in the
