@@ -71,10 +71,10 @@ static const option_row shared[] = {
      NULL,
      "Drop points nearer than M metres to the sensor, the origin of their file, such as returns from the vehicle; 0 "
      "= none. See SCANS of pcgpu-methods(7)."},
-    {"beam-correction", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTER), &type_real, "DEGREES",
-     AT(registration.beam_correction), -10, 10, NULL,
-     "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI, whose sequences have it "
-     "by default. See SCANS of pcgpu-methods(7)."},
+    {"beam-correction", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_real, "DEGREES", AT(registration.beam_correction),
+     -10, 10, NULL,
+     "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI. See SCANS of "
+     "pcgpu-methods(7)."},
     {"keep-carrier", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_flag, NULL, AT(registration.keep_carrier), 0,
      0, NULL, "Keep the returns of the vehicle that carries the sensor. See SCANS of pcgpu-methods(7)."},
     {"timestamps", 0, FOR_TRAJECTORY | FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(timestamps), 0, 0, NULL,

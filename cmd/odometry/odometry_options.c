@@ -6,7 +6,9 @@
 
 static bool resolve_options(option_values *o, const command_info *command, reason *why) {
     const char *wrong = NULL;
+    const double beams = odometry_own(o)->beam_correction;
     o->trajectory = o->trajectory ? o->trajectory : "-";
+    o->registration.beam_correction = beams == PCGPU_AUTO ? 0.0 : beams;
     if (o->init && !options_init_file(o) && !(odometry_own(o)->map && strcmp(o->init, "auto") == 0)) {
         wrong = "init: auto is for pairs, and for --map; give a FILE with the pose of the first input, or leave it out";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
@@ -121,6 +123,10 @@ static const option_row rows[] = {
      OWN_AT(odometry_values, params.time_column), 3, 63, NULL,
      "The column of times, counted from 0, for --deskew time or auto. Default: that which auto finds; with time one "
      "named so, such as gps_time, else 4."},
+    {"beam-correction", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "DEGREES", OWN_AT(odometry_values, beam_correction),
+     -10, 10, NULL,
+     "Add this angle to the elevation of each point before all other steps. auto: 0.205 for sequences of KITTI; else "
+     "what the first 68 m of a drive show, and 0 where they do not. See SCANS of pcgpu-methods(7). Default: auto."},
     {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, OWN_AT(odometry_values, loops), 0, 0, NULL,
      "Find places that the sensor sees again, and correct all poses by them at the end."},
     {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", OWN_AT(odometry_values, map_voxel), 1e-4, 1000, NULL,
@@ -141,6 +147,7 @@ static void init(option_values *options) {
     pcgpu_odometry_params_init(&odometry_own(options)->params);
     odometry_own(options)->trajectory_format = TRANSFORM_KITTI;
     odometry_own(options)->map_voxel = PCGPU_AUTO;
+    odometry_own(options)->beam_correction = PCGPU_AUTO;
 }
 
 const command_info odometry_command = {.name = "odometry",

@@ -80,6 +80,7 @@ static int open_odometry(odometry_state *run) {
     pcgpu_odometry_params params = odometry_own(s->options)->params;
     params.registration = s->options->registration;
     params.registration.drop_origin = s->options->drop_origin;
+    odometry_find_beams(s, run->times, &params);
     if (!register_read_init(s, params.registration.init)) {
         return EXIT_FAILED;
     }
@@ -261,6 +262,11 @@ static void report_corrections(const odometry_state *run) {
             report_result(run->name, "deskewed by column %d, which has times; --deskew none leaves scans as they are",
                           p.time_column);
         }
+    }
+    if (odometry_own(run->session->options)->found_beams) {
+        report_result(run->name,
+                      "beams corrected by %.3f degree, from the first scans; --beam-correction 0 leaves them",
+                      odometry_own(run->session->options)->beam_correction);
     }
 }
 

@@ -14,7 +14,9 @@ typedef struct odometry_values {
     const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
     bool loops, keep_moving;
-    double map_voxel; /* or PCGPU_AUTO */
+    double map_voxel;       /* or PCGPU_AUTO */
+    double beam_correction; /* degrees, or PCGPU_AUTO until the first scans have been read */
+    bool found_beams;       /* from the scans; no option */
 } odometry_values;
 OWN_VALUES(odometry)
 
@@ -34,6 +36,11 @@ pcgpu_status odometry_open_images(session *session, const double init[16], pcgpu
 struct odometry_map;
 int odometry_end_model(session *session, job *j, pcgpu_depth_odometry *odometry, struct odometry_map *map,
                        const double *corrected, int code);
+
+/* ---- odometry_beams.c ---- */
+
+/* The beam correction of scans, of the options and of `params`, when it is automatic. */
+void odometry_find_beams(session *session, const double *times, pcgpu_odometry_params *params);
 
 /* ---- odometry_loops.c ---- */
 

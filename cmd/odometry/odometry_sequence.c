@@ -40,7 +40,7 @@ static void correct_beams(session *s, const char *calibration) {
     reason unused;
     if (calibration && !option_given(s->options, "beam-correction", s->command) &&
         camera_file_read(calibration, &camera, NULL, &unused) && camera.fx > 700.0 && camera.fx < 730.0) {
-        s->options->registration.beam_correction = 0.205;
+        odometry_own(s->options)->beam_correction = s->options->registration.beam_correction = 0.205;
         report_result(
             odometry_own(s->options)->sequence,
             "KITTI's scanner: its beams are corrected by 0.205 degree; --beam-correction 0 leaves them as they are");
