@@ -2,11 +2,11 @@
  *
  * Beams that are too low by an angle a make of flat ground a cone around the sensor: a place r metres away seems a r
  * metres lower than it is. Scans from two places of a road see its surface at different distances, and fit for the
- * right angle alone, whatever the shape of the road is. For pairs of scans some metres apart, each with the scans beside
- * it, whose rings fill its gaps, Gauss-Newton steps find the motion between them and the angle together, by residuals
- * across planes: those of the mean of one's points in a cubic voxel from that of the other's. Each mean has its
- * derivative by the angle, so that a step is a linear system with 7 unknowns. Where the pairs do not agree, as in a
- * scene without ground, the angle is not known. */
+ * right angle alone, whatever the shape of the road is. For pairs of scans some metres apart, each with the scans
+ * beside it, whose rings fill its gaps, Gauss-Newton steps find the motion between them and the angle together, by
+ * residuals across planes: those of the mean of one's points in a cubic voxel from that of the other's. Each mean has
+ * its derivative by the angle, so that a step is a linear system with 7 unknowns. Where the pairs do not agree, as in
+ * a scene without ground, the angle is not known. */
 #include "odometry_lidar.h"
 #include "solve.h"
 

@@ -6,14 +6,14 @@
 #include <string.h>
 
 /* With deskewing, a scan is registered again when the motion found differs by more than this per sweep from the motion
- * used to deskew it. */
+ * used to deskew it, but once only. */
 #define DESKEW_METRES  0.015
 #define DESKEW_RADIANS 0.00075
 
 /* Scans that are far apart see surfaces from different distances: their voxels are wider by this factor. */
 #define KEPT_VOXELS 2.0
 
-enum { DESKEW_ROUNDS = 5, SEARCHED_STARTS = 4 };
+enum { DESKEW_ROUNDS = 2, SEARCHED_STARTS = 4 };
 
 /* ---- motion ------------------------------------------------------------------------------------------------------ */
 
@@ -217,8 +217,8 @@ static pcgpu_status register_first_again(pcgpu_odometry *o, const pc_twist *moti
     return PCGPU_OK;
 }
 
-/* Registers from one start. With deskewing it repeats until the motion found is the one used to deskew, also when a
- * badly deskewed scan has not converged. */
+/* Registers from one start. With deskewing it repeats once unless the motion found is the one used to deskew, also when
+ * a badly deskewed scan has not converged. */
 static pcgpu_status align_in_rounds(pcgpu_odometry *o, const double start[16], pcgpu_odometry_frame *f, double T[16]) {
     double from[16];
     const pcgpu_run run = f->registration.run;
