@@ -166,8 +166,8 @@ while read -r folder most; do
     lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
-cmd 19050
-lib 40300
+cmd 19100
+lib 40800
 cuda 12400
 python 4150
 tests 51100
