@@ -54,6 +54,7 @@ pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_pa
     memcpy(w.offset_target, target ? target->offset : o->map_anchor, sizeof w.offset_target);
     see(o, scan, target, &w);
     w.near = o->near;
+    w.in_sequence = true;
     w.seconds[PC_STAGE_SELECT] = o->select_seconds;
     double start = pc_now();
     pcgpu_status status;

@@ -50,6 +50,7 @@ struct pc_register_work {
     pc_pose pose, start;                /* the estimate and the initial one, offsets not counted */
     int levels;                         /* in effect */
     bool near;         /* method ndt at the finest level alone, and a result near the start is likely */
+    bool in_sequence;  /* other scans say how the sensor moves, where these two leave it uncertain */
     bool normals;      /* the level's target has normals */
     bool converged;    /* the level's iterations */
     bool stopped;      /* result->reason says why; no further level can help */

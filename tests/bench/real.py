@@ -133,7 +133,7 @@ def kind_of(scene, source, target, code, T):
 def line(name, kinds, times):
     count = collections.Counter(kinds)
     right = count['right'] + count['right of a drifted pose']
-    print(f'{name:34} right {right:4} ({count["right of a drifted pose"]} by Open3D from the pose), right but declined {count["right, declined"]:3}, wrong '
+    print(f'{name:34} right {count["right"]:4}, with those of drifted poses {right:4}, right but declined {count["right, declined"]:3}, wrong '
           f'{count["wrong"]:3}, none {count["none"]:4} of {len(kinds):4}; {np.median(times):.0f} ms, at most {max(times):.0f}', flush=True)
 
 
@@ -209,22 +209,25 @@ def pairs(folder):
 
 def road(folder):
     scans, truth = road_scene(folder).files, data('drives/road/poses.txt')
-    inputs = {'as it comes': ([], '0', '0'), 'beams corrected': (['--beam-correction', '0.205'], '0', '0.205'),
-              'deskewed': (['--deskew', 'clockwise'], '1', '0'), 'both': (['--beam-correction', '0.205', '--deskew', 'clockwise'], '1', '0.205')}
+    none, column = ['--deskew', 'none'], ['--deskew', 'time', '--set', 'time-column=3']
+    inputs = {'by defaults': ([], None), 'as it comes': ([*none, '--beam-correction', '0'], []),
+              'beams corrected': ([*none, '--beam-correction', '0.205'], ['--correct']),
+              'deskewed': ([*column, '--beam-correction', '0'], ['--deskew']),
+              'both': ([*column, '--beam-correction', '0.205'], ['--deskew', '--correct'])}
     print('road: scans lost, % and degrees per 100 m, scans per second of processor time')
-    for name, (options, deskew, beams) in inputs.items():
-        path = folder / 'path.txt'
+    path = folder / 'path.txt'
+    for name, (options, _) in inputs.items():
         _, ms = processor_time(lambda: subprocess.run(
             [PROGRAM, 'odometry', '--cpu', '--threads', '1', '--fields', '4', '--timestamps', str(data('drives/road/times.txt')), *options,
              *map(str, scans), '--trajectory', str(path), '-f', '-q'], check=False))
         report('pcgpu, ' + name, path, truth, len(scans), ms)
-    for name, (_, deskew, beams) in inputs.items():
-        code = [sys.executable, str(data('../peers/road_kiss.py')), str(folder / 'road'), str(path)]
-        code += ['--deskew'] * (deskew == '1') + ['--correct'] * (beams != '0')
-        done = subprocess.run(code, capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            report('KISS-ICP, ' + name, path, truth, len(scans), 0.0)
-            print(' ' * 34, done.stdout.strip())
+    for name, (_, options) in inputs.items():
+        if options is not None:
+            done = subprocess.run([sys.executable, str(data('../peers/road_kiss.py')), str(folder / 'road'), str(path), *options],
+                                  capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                report('KISS-ICP, ' + name, path, truth, len(scans), 0.0)
+                print(' ' * 34, done.stdout.strip(), flush=True)
 
 
 def report(name, path, truth, scans, ms):
