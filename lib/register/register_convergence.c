@@ -15,8 +15,8 @@
 #define MOST_FREE_NEAR 0.2
 /* One sigma of the translation by the residuals, of a voxel, for ndt, where both scans see the same. Of 2112 right
  * answers of generated pairs (seeds 1 and 2) 10 are above, of 48 wrong ones that had the score 21: sparse scans of a
- * road, whose information is little. Real drives have up to 0.015; rooms 0.019 times the overlap to the power of -1.5.
- * */
+ * road, whose information is little. Real drives have up to 0.015; rooms 0.019 times the overlap to the power of
+ * -1.5. */
 #define MOST_UNCERTAIN 0.02
 
 /* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.

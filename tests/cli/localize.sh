@@ -79,7 +79,7 @@ expect 1 pcgpu odometry --map text.ply "$b"
 stderr_has '^pcgpu: text.ply: '
 
 # Options that have no effect with a map, and maps that have none.
-for ARGUMENTS in '--reference keyframe' '--method plane' '--set time-column=5'; do
+for ARGUMENTS in '--reference keyframe' '--method plane'; do
     # shellcheck disable=SC2086
     expect 2 pcgpu odometry --map "$a" $ARGUMENTS "$b"
     stdout_is ''

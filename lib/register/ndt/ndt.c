@@ -27,15 +27,6 @@
 #define SIGMA    0.055
 #define WIDENING 0.05
 
-/* At the finest level: the kernel in units of s, and the number of points at which a voxel has half of the largest
- * weight. More weight on voxels near the scanner would pull towards the pattern of its rings. With a local map such a
- * pull adds up to drift: all voxels have nearly the same weight there, and a wider kernel keeps residuals of both signs
- * that beams and sweeps leave. */
-#define KERNEL             1.0
-#define KERNEL_OF_MAP      2.0
-#define HALF_WEIGHT        12.0
-#define HALF_WEIGHT_OF_MAP 1.0
-
 /* Of a finest voxel. */
 static double edge_of(const pc_register_work *w) {
     return 2.0 * w->params->voxel;
@@ -67,8 +58,6 @@ static void describe_optimizer(const pc_ndt_work *c, pc_ndt_optimizer *optimizer
                                     .metres = params->translation_epsilon,
                                     .radians = params->rotation_epsilon,
                                     .reach = pc_register_reach(c->w),
-                                    .kernel = KERNEL,
-                                    .half_weight = HALF_WEIGHT,
                                     .start = c->w->pose};
     memcpy(optimizer->points, c->parts.points, sizeof optimizer->points);
 }
@@ -211,10 +200,6 @@ pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_p
     pc_ndt_arrange_source(&c);
     job.source = c.parts;
     describe_optimizer(&c, &job.optimizer);
-    if (!target) {
-        job.optimizer.kernel = KERNEL_OF_MAP;
-        job.optimizer.half_weight = HALF_WEIGHT_OF_MAP;
-    }
     job.optimizer.target = held->measure;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
     PC_TRY(w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,

@@ -7,12 +7,15 @@
 #include "ndt_math.h"
 #include "optimizer.h"
 
-/* k of the kernel in units of s: at coarse levels, and for the consistency score. */
+/* k of the kernel in units of s: at coarse levels, at the finest level, and for the consistency score. */
 #define PC_NDT_KERNEL_WIDE        2.0
+#define PC_NDT_KERNEL_FINE        1.0
 #define PC_NDT_KERNEL_CONSISTENCY 1.9
 
-/* Number of points at which a voxel has half of the largest weight, at coarse levels. */
+/* Number of points at which a voxel has half of the largest weight, at coarse levels and at the finest level. There,
+ * more weight on voxels near the scanner would pull towards the pattern of its rings. */
 #define PC_NDT_POINTS_WIDE 100.0
+#define PC_NDT_POINTS_FINE 12.0
 
 /* A step that moves points by less than this fraction of the level's edge ends a phase, except the last one. */
 #define PC_NDT_LEVEL_STEP 0.004
@@ -83,7 +86,6 @@ typedef struct pc_ndt_optimizer {
     int levels, max_iterations;
     double edge, metres, radians; /* of a finest voxel; when a step is small at the end */
     double reach;                 /* metres: how far from the start a result can be */
-    double kernel, half_weight;   /* of the finest level: k in units of s, and points with half of the largest weight */
     pc_pose start;
     /* Out. */
     pc_ndt_end end;
@@ -149,7 +151,7 @@ PC_HD void pc_ndt_ask_sums(pc_ndt_optimizer *p, pc_ndt_sums_of what, double kern
     step->planes = what == PC_SUMS_SOLVE ? 0.0f : 1.0f;
     step->unit = (float)p->frame.unit;
     step->points = p->phase.points;
-    step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE : p->half_weight);
+    step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE : PC_NDT_POINTS_FINE);
     step->kernel = (float)(kernel * kernel);
     double turn[9] = {0}, shift[3] = {0};
     if (next) {
@@ -266,7 +268,7 @@ PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     f->set = finest ? PC_SET_ALL : l == 0 ? PC_SET_MIDDLE : PC_SET_COARSE;
     f->grids = finest ? 2 : 1;
     f->rounds = (finest ? PC_NDT_LAST_ROUNDS : 1) * p->max_iterations;
-    f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : p->kernel;
+    f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : PC_NDT_KERNEL_FINE;
     f->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[f->set]);
     p->next_level--;
     memset(&p->step_history, 0, sizeof p->step_history);
