@@ -324,6 +324,14 @@ static int levels_for(const pcgpu_register_params *params, double voxel) {
     return levels;
 }
 
+/* T of points as they are becomes that of the coordinates of the files. */
+static void add_offsets(const pcgpu_cloud *source, const pcgpu_cloud *target, double T[16]) {
+    for (int k = 0; k < 3; k++) {
+        const double *row = T + 4 * k, *s = source->offset;
+        T[4 * k + 3] += target->offset[k] - ((row[0] * s[0] + row[1] * s[1]) + row[2] * s[2]);
+    }
+}
+
 pcgpu_status pc_search_features(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
                                 const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
                                 int *count) {
@@ -341,6 +349,7 @@ pcgpu_status pc_search_features(pcgpu_context *context, const pcgpu_register_par
     PC_TRY_OR(done, status, pc_features_agree(context, &features[0], &features[1], matches, found, starts, count));
     for (int i = 0; i < *count; i++) {
         starts[i].levels = levels_for(params, features[0].voxel);
+        add_offsets(source, target, starts[i].T);
     }
 done:
     pc_features_free(&features[0]);
