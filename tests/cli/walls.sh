@@ -170,7 +170,7 @@ cmd 19100
 lib 40800
 cuda 12400
 python 4150
-tests 51100
+tests 51150
 END
 
 # A file that a tool left behind is not committed.
