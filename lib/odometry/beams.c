@@ -255,14 +255,13 @@ typedef struct memory {
 
 /* The angle in radians that a pair of scans gives, with the scans beside each. */
 static bool angle_of(const memory *m, const drive *d, int64_t target, int64_t source, double *angle) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     double pose[16];
     pc_transform_between(d->poses[target], d->poses[source], pose);
     *angle = 0.0;
     for (int i = 0; i < STEPS; i++) {
         double x[UNKNOWNS], moved[16], next[16];
         memset(m->cells.of, 0, (size_t)(m->cells.mask + 1) * sizeof *m->cells.of);
-        add_scans(&m->cells, d, target, *angle, identity, false);
+        add_scans(&m->cells, d, target, *angle, pc_identity, false);
         add_scans(&m->cells, d, source, *angle, pose, true);
         const int64_t n = list_planes(&m->cells, fmax(FIRST_RESIDUAL / (1 + i), LAST_RESIDUAL), m->planes);
         if (!step(m->planes, n, m->sizes, x) || !(fabs(*angle + x[6]) < MOST_ANGLE * DEGREE)) {
@@ -366,7 +365,6 @@ static pcgpu_status find(pcgpu_context *context, const drive *d, double *degrees
 
 pcgpu_status pcgpu_odometry_beams(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scans,
                                   const double *times, int64_t count, double *degrees) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     pcgpu_odometry_params plain = *params;
     pcgpu_odometry *o = NULL;
     drive d = {.scans = calloc((size_t)count + 1, sizeof *d.scans),
@@ -375,7 +373,7 @@ pcgpu_status pcgpu_odometry_beams(pcgpu_context *context, const pcgpu_odometry_p
     *degrees = plain.registration.beam_correction = 0.0;
     plain.reference = PCGPU_REFERENCE_MODEL;
     plain.registration.method = PCGPU_REGISTER_NDT;
-    memcpy(plain.registration.init, identity, sizeof identity);
+    memcpy(plain.registration.init, pc_identity, sizeof pc_identity);
     if (!d.scans || !d.poses) {
         PC_TRY_OR(done, status, pc_fail_memory(context, (uint64_t)count * 200, "the first scans"));
     }
