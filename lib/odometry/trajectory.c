@@ -71,10 +71,9 @@ static void free_common(common_poses *c) {
 
 /* ---- absolute ------------------------------------------------------------------------------------------------ */
 
-/* The rotation of the best alignment is the eigenvector of the largest eigenvalue of a 4x4 matrix, a quaternion (Horn
- * 1987): the same as Umeyama's. */
+/* The rotation is the same as Umeyama's. */
 static void align_positions(const common_poses *c, double T[16]) {
-    double center[2][3] = {{0}}, S[9] = {0}, v[16] = {0}, R[9], t[3];
+    double center[2][3] = {{0}}, S[9] = {0}, q[4], R[9], t[3];
     for (int64_t i = 0; i < c->n; i++) {
         for (int k = 0; k < 3 && c->estimate[i]; k++) {
             center[0][k] += c->estimate[i][4 * k + 3] / (double)c->both;
@@ -87,19 +86,7 @@ static void align_positions(const common_poses *c, double T[16]) {
                     (c->truth[i][4 * (k % 3) + 3] - center[1][k % 3]);
         }
     }
-    double a[16] = {S[0] + S[4] + S[8], S[5] - S[7],        S[6] - S[2],         S[1] - S[3],
-                    S[5] - S[7],        S[0] - S[4] - S[8], S[1] + S[3],         S[6] + S[2],
-                    S[6] - S[2],        S[1] + S[3],        -S[0] + S[4] - S[8], S[5] + S[7],
-                    S[1] - S[3],        S[6] + S[2],        S[5] + S[7],         -S[0] - S[4] + S[8]};
-    for (int i = 0; i < 4; i++) {
-        v[5 * i] = 1.0;
-    }
-    pc_jacobi(4, 30, a, v);
-    int best = 0;
-    for (int i = 1; i < 4; i++) {
-        best = a[5 * i] > a[5 * best] ? i : best;
-    }
-    const double q[4] = {v[best], v[4 + best], v[8 + best], v[12 + best]};
+    pc_align_rotation(S, 30, q);
     pc_quaternion_matrix(q, R);
     for (int k = 0; k < 3; k++) {
         t[k] = center[1][k] - ((R[3 * k] * center[0][0] + R[3 * k + 1] * center[0][1]) + R[3 * k + 2] * center[0][2]);

@@ -102,3 +102,19 @@ pc_pose pc_pose_inverse(const pc_pose *pose) {
     }
     return inverse;
 }
+
+void pc_align_rotation(const double S[9], int sweeps, double q[4]) {
+    double a[16] = {S[0] + S[4] + S[8], S[5] - S[7],        S[6] - S[2],         S[1] - S[3],
+                    S[5] - S[7],        S[0] - S[4] - S[8], S[1] + S[3],         S[6] + S[2],
+                    S[6] - S[2],        S[1] + S[3],        -S[0] + S[4] - S[8], S[5] + S[7],
+                    S[1] - S[3],        S[6] + S[2],        S[5] + S[7],         -S[0] - S[4] + S[8]};
+    double v[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    pc_jacobi(4, sweeps, a, v);
+    int best = 0;
+    for (int i = 1; i < 4; i++) {
+        best = a[5 * i] > a[5 * best] ? i : best;
+    }
+    for (int i = 0; i < 4; i++) {
+        q[i] = v[4 * i + best];
+    }
+}

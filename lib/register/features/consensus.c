@@ -18,6 +18,7 @@ enum {
     ROUNDS = 4, /* of a transform and the matches that lie on each other by it */
     FEWEST = 4, /* matches of a transform */
     PART = 16,
+    SWEEPS = 8, /* of Jacobi's method */
 };
 
 #define COMPATIBLE 1.5  /* voxels by which distances differ at most */
@@ -105,19 +106,7 @@ static bool fit(const consensus *c, const uint64_t chosen[WORDS], pc_pose *pose)
                 ((double)source_of(c, i)[k / 3] - mean[0][k / 3]) * ((double)target_of(c, i)[k % 3] - mean[1][k % 3]);
         }
     }
-    double N[16] = {(S[0] + S[4]) + S[8], S[5] - S[7],          S[6] - S[2],          S[1] - S[3],
-                    S[5] - S[7],          (S[0] - S[4]) - S[8], S[1] + S[3],          S[6] + S[2],
-                    S[6] - S[2],          S[1] + S[3],          (S[4] - S[0]) - S[8], S[5] + S[7],
-                    S[1] - S[3],          S[6] + S[2],          S[5] + S[7],          (S[8] - S[0]) - S[4]};
-    double v[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    pc_jacobi(4, 8, N, v);
-    int most = 0;
-    for (int k = 1; k < 4; k++) {
-        most = N[5 * k] > N[5 * most] ? k : most;
-    }
-    for (int k = 0; k < 4; k++) {
-        pose->q[k] = v[4 * k + most];
-    }
+    pc_align_rotation(S, SWEEPS, pose->q);
     pc_quaternion_normalize(pose->q);
     double turned[3];
     pc_quaternion_rotate(pose->q, mean[0], turned);
