@@ -128,8 +128,8 @@ static pcgpu_status measure_free_space(pc_register_work *w) {
     return PCGPU_OK;
 }
 
-/* A pair of which the surfaces in common say too little: few voxels match, though the scans share much. What they do
- * not share makes a sigma larger that is right nevertheless. */
+/* A pair of which the surfaces in common say too little: few voxels match, though the scans share much. Of scans that
+ * share less, right results have larger sigmas. */
 static bool leaves_uncertain(const pc_register_work *w) {
     const pcgpu_registration *r = w->result;
     const double shared = r->overlap > 0.0 ? r->overlap : 1.0;

@@ -228,6 +228,11 @@ static double free_fraction(const view_counts *counts) {
     return all ? (double)counts->free / (double)all : 0.0;
 }
 
+/* The fraction of the gathered points that the sensor of the view could see. */
+static double seen_fraction(const view_counts *counts) {
+    return counts->asked ? (double)(counts->agree + counts->free) / (double)counts->asked : 0.0;
+}
+
 /* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
  * others lie in free space. */
 static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
@@ -307,7 +312,7 @@ pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const doub
                                  of_target.free + of_source.free};
         if (all.agree + all.free >= FEWEST_ASKED) {
             result->free = free_fraction(&all);
-            result->overlap = (double)(of_source.agree + of_source.free) / (double)of_source.asked;
+            result->overlap = seen_fraction(&of_source);
         }
     }
     return PCGPU_OK;

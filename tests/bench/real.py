@@ -22,7 +22,7 @@ os.environ.setdefault('PCGPU_DATA', str(pathlib.Path(__file__).resolve().parents
 
 import numpy as np
 
-from common import data, read_png
+from common import data, error, points_of_depth
 
 try:
     import open3d as o3d
@@ -35,12 +35,6 @@ except ImportError:
 PROGRAM = sys.argv[1]
 KINECT, LIVING_ROOM = (585, 585, 320, 240), (525, 525, 319.5, 239.5)
 BANDS = (.3, .45, .6, .75, .86)
-
-
-def error(T, truth):
-    """Metres and degrees."""
-    there = np.linalg.inv(truth) @ T
-    return np.linalg.norm(there[:3, 3]), np.degrees(np.arccos(np.clip((np.trace(there[:3, :3]) - 1) / 2, -1, 1)))
 
 
 def processor_time(function):
@@ -61,12 +55,9 @@ class Scene:
         self.peers = {}
 
     @staticmethod
-    def unproject(folder, file, fx, fy, cx, cy):
+    def unproject(folder, file, *camera):
         path = folder / f'{file.parent.name}.{file.name}.npy'
-        depth = read_png(file)[::2, ::2] / 1000
-        v, u = np.nonzero((depth > 0) & (depth <= 8))
-        z = depth[v, u]
-        np.save(path, np.column_stack([(2 * u - cx) / fx * z, (2 * v - cy) / fy * z, z]).astype(np.float32))
+        np.save(path, points_of_depth(file, *camera))
         return path
 
     def truth(self, source, target):

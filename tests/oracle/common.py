@@ -280,3 +280,20 @@ def scratch():
     """A folder of its own, removed at the end."""
     with tempfile.TemporaryDirectory(prefix='pcgpu-test-') as name:
         yield pathlib.Path(name)
+
+
+def error(got, truth):
+    """Metres and degrees between two rigid transforms."""
+    difference = np.linalg.inv(truth) @ got
+    # of the skew part, which is exact for small angles, where arccos of the trace is not
+    r = difference[:3, :3]
+    sine = np.linalg.norm([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]) / 2
+    return np.linalg.norm(got[:3, 3] - truth[:3, 3]), np.degrees(np.arctan2(sine, (np.trace(r) - 1) / 2))
+
+
+def points_of_depth(image, fx, fy, cx, cy):
+    """x, y, z of every second row and column of a depth image in millimetres, to 8 m."""
+    depth = read_png(image)[::2, ::2] / 1000
+    v, u = np.nonzero((depth > 0) & (depth <= 8))
+    z = depth[v, u]
+    return np.column_stack([(2 * u - cx) / fx * z, (2 * v - cy) / fy * z, z]).astype(np.float32)

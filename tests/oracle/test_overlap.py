@@ -17,20 +17,10 @@ def pose_of(frame):
     return np.loadtxt(str(frame).replace('depth.png', 'pose.txt'))
 
 
-def error(T, truth):
-    """Metres and degrees."""
-    there = np.linalg.inv(truth) @ T
-    return np.linalg.norm(there[:3, 3]), np.degrees(np.arccos(np.clip((np.trace(there[:3, :3]) - 1) / 2, -1, 1)))
-
-
 def cloud_of(folder, frame, camera=(585, 585, 320, 240)):
-    """The points of every second row and column, to 8 m."""
-    path = folder / f"{frame.name}.npy"
+    path = folder / f'{frame.name}.npy'
     if not path.exists():
-        depth = read_png(frame)[::2, ::2] / 1000
-        v, u = np.nonzero((depth > 0) & (depth <= 8))
-        z, (fx, fy, cx, cy) = depth[v, u], camera
-        np.save(path, np.column_stack([(2 * u - cx) / fx * z, (2 * v - cy) / fy * z, z]).astype(np.float32))
+        np.save(path, points_of_depth(frame, *camera))
     return path
 
 

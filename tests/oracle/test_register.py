@@ -1,7 +1,7 @@
 """pcgpu register against transforms that are known: of the generated scene, of KITTI's poses, of a surveyed pair."""
 import numpy as np
 
-from common import (check, data, equal, find, finish, part_skipped, passed, read_bin, read_json, run, scratch,
+from common import (check, data, equal, error, find, finish, part_skipped, passed, read_bin, read_json, run, scratch,
                     testdata, write_bin)
 
 
@@ -9,15 +9,6 @@ def load_matrix(path):
     matrix = np.loadtxt(path)
     check(matrix.shape == (4, 4), f'{path} holds a 4x4 matrix', matrix.shape)
     return matrix
-
-
-def error(got, truth):
-    """Metres and degrees between two rigid transforms."""
-    difference = np.linalg.inv(truth) @ got
-    # of the skew part, which is exact for small angles, where arccos of the trace is not
-    r = difference[:3, :3]
-    sine = np.linalg.norm([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]) / 2
-    return np.linalg.norm(got[:3, 3] - truth[:3, 3]), np.degrees(np.arctan2(sine, (np.trace(r) - 1) / 2))
 
 
 def register(folder, source, target, *options, code=0):
