@@ -108,6 +108,10 @@ expect 0 pcgpu register --cpu nan_t.bin nan_s.bin
 stderr_has '^pcgpu: nan_t\.bin: warning: 2 of '
 printf '1 0 0 500000\n0 1 0 5400000\n0 0 1 0\n0 0 0 1\n' > utm.txt
 expect 0 pcgpu convert --drop-origin --transform utm.txt nan_s.bin -o utm.ply
-expect 4 pcgpu register --cpu nan_s.bin utm.ply
+# From the identity; the search of the default finds them.
+printf '1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > identity.txt
+expect 4 pcgpu register --cpu --init identity.txt nan_s.bin utm.ply
 stderr_has '^pcgpu: nan_s\.bin: did not converge: the clouds lie 54230[0-9][0-9] m apart, as UTM and local coordinates do; give both in the same coordinates'
+expect 0 pcgpu register --cpu nan_s.bin utm.ply
+[ "$(awk 'NR < 3 { printf "%d ", $4 + 0.5 }' "$OUT")" = '500000 5400000 ' ] || die "UTM: $(cat "$OUT")"
 finish
