@@ -2,6 +2,7 @@
 #include "register_features.h"
 #include "icp.h"
 #include "icp_grid.h"
+#include "simd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +20,10 @@ enum {
 #define FEATURE_RADIUS 5.0
 #define START_VOXELS   2.0
 
-typedef struct neighbour {
-    int32_t at;
-    float distance;
-} neighbour;
-
-/* The histograms of a point and its neighbours (simplified point feature histograms). */
+/* The histograms of a point and its neighbours (simplified point feature histograms); the padding takes pairs without
+ * angles. */
 typedef struct histogram {
-    float bins[PC_DESCRIPTOR];
+    float bins[PC_DESCRIPTOR_PADDED];
 } histogram;
 
 typedef struct describing {
@@ -34,12 +31,13 @@ typedef struct describing {
     pc_icp_grid grid;
     const double *offset;
     bool from_origin;
-    neighbour *neighbours; /* MOST_NEIGHBOURS a point */
+    uint16_t *neighbours; /* MOST_NEIGHBOURS a point */
     int32_t *counts;
     histogram *own;
+    pc_simd simd;
 } describing;
 
-/* ---- normals ----------------------------------------------------------------------------------------------------- */
+/* ---- neighbours and normals -------------------------------------------------------------------------------------- */
 
 /* The direction in which points with these moments spread least; zero where they are too few. */
 static void least_direction(const pc_icp_moments *m, float normal[3]) {
@@ -59,31 +57,26 @@ static void least_direction(const pc_icp_moments *m, float normal[3]) {
     }
 }
 
-static void make_normals(void *state, int64_t begin, int64_t end) {
-    const describing *d = state;
-    for (int64_t i = begin; i < end; i++) {
-        const float *p = d->f->points.xyz + 3 * i;
-        float *n = d->f->points.normals + 3 * i;
-        const pc_icp_moments m = pc_icp_neighbours(&d->grid, p[0], p[1], p[2], (float)(NORMAL_RADIUS * d->f->voxel));
-        least_direction(&m, n);
-        /* towards the sensor, or to the side where the neighbours are */
-        double side = 0.0;
-        for (int k = 0; k < 3; k++) {
-            const double mean[3] = {m.x, m.y, m.z};
-            side += (double)n[k] * (d->from_origin ? -((double)p[k] + d->offset[k]) : mean[k]);
-        }
-        for (int k = 0; k < 3 && side < 0.0; k++) {
-            n[k] = -n[k];
-        }
+/* Towards the sensor, or to the side where the neighbours are. */
+static void make_normal(const describing *d, const float *p, const pc_icp_moments *m, float n[3]) {
+    const double mean[3] = {m->x, m->y, m->z};
+    double side = 0.0;
+    least_direction(m, n);
+    for (int k = 0; k < 3; k++) {
+        side += (double)n[k] * (d->from_origin ? -((double)p[k] + d->offset[k]) : mean[k]);
+    }
+    for (int k = 0; k < 3 && side < 0.0; k++) {
+        n[k] = -n[k];
     }
 }
 
-/* ---- descriptors ------------------------------------------------------------------------------------------------- */
-
+/* Lists the neighbours of a point; its normal follows from the nearest of them. */
 static void find_neighbours(const describing *d, int64_t i) {
-    const float *p = d->f->points.xyz + 3 * i, radius = (float)(FEATURE_RADIUS * d->f->voxel);
-    neighbour *to = d->neighbours + i * MOST_NEIGHBOURS;
+    const float *p = d->f->points.xyz + 3 * i, radius = (float)(FEATURE_RADIUS * d->f->voxel),
+                near = (float)(NORMAL_RADIUS * d->f->voxel);
+    uint16_t *to = d->neighbours + i * MOST_NEIGHBOURS;
     const double reach = (double)radius * d->grid.inverse_edge;
+    pc_icp_moments m = {.n = 1.0};
     int32_t low[3], high[3], found = 0;
     for (int k = 0; k < 3; k++) {
         const double u = ((double)p[k] - d->grid.origin[k]) * d->grid.inverse_edge;
@@ -98,87 +91,108 @@ static void find_neighbours(const describing *d, int64_t i) {
                 for (int32_t j = slot.start; j < slot.start + slot.count && found < MOST_NEIGHBOURS; j++) {
                     const pc_icp_point q = d->grid.points[j];
                     const float square = pc_squared_distance(p[0], p[1], p[2], q.x, q.y, q.z);
-                    if (square <= radius * radius && q.index != (int32_t)i) {
-                        to[found++] = (neighbour){q.index, sqrtf(square)};
+                    to[found] = (uint16_t)q.index;
+                    found += square > 0.0f && square <= radius * radius;
+                    if (square > 0.0f && square <= near * near) {
+                        pc_icp_moments_add(&m, (double)q.x - (double)p[0], (double)q.y - (double)p[1],
+                                           (double)q.z - (double)p[2]);
                     }
                 }
             }
         }
     }
     d->counts[i] = found;
+    make_normal(d, p, &m, d->f->points.normals + 3 * i);
 }
 
-/* The bin of a value from -1 to 1. */
-static int bin_of(float value) {
-    const int bin = (int)(0.5f * (value + 1.0f) * (float)PC_DESCRIPTOR_BINS);
-    return bin < 0 ? 0 : bin < PC_DESCRIPTOR_BINS ? bin : PC_DESCRIPTOR_BINS - 1;
-}
-
-static float dot(const float a[3], const float b[3]) {
-    return (a[0] * b[0] + a[1] * b[1]) + a[2] * b[2];
-}
-
-static void cross(const float a[3], const float b[3], float to[3]) {
-    to[0] = a[1] * b[2] - a[2] * b[1];
-    to[1] = a[2] * b[0] - a[0] * b[2];
-    to[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-/* Adds the angles between the normals of two points and the line between them (Darboux frame). In place of the angle in
- * the plane of u and w, which would need an arc tangent, there is a value that grows with it: libraries differ. */
-static void add_pair(const float *p, const float *n, const float *q, const float *m, float distance, float *bins) {
-    const float line[3] = {(q[0] - p[0]) / distance, (q[1] - p[1]) / distance, (q[2] - p[2]) / distance};
-    float v[3], w[3];
-    cross(line, n, v);
-    const float length = sqrtf(dot(v, v));
-    if (!(length > 1e-6f)) {
-        return;
-    }
-    for (int k = 0; k < 3; k++) {
-        v[k] /= length;
-    }
-    cross(n, v, w);
-    const float x = dot(n, m), y = dot(w, m), sum = fabsf(x) + fabsf(y);
-    const float turn = sum > 0.0f ? y / sum : 0.0f; /* of a diamond: -1 to 1 where x > 0 */
-    const float around = x >= 0.0f ? turn : y >= 0.0f ? 2.0f - turn : -2.0f - turn;
-    bins[bin_of(dot(v, m))] += 1.0f;
-    bins[PC_DESCRIPTOR_BINS + bin_of(dot(n, line))] += 1.0f;
-    bins[2 * PC_DESCRIPTOR_BINS + bin_of(0.5f * around)] += 1.0f;
-}
-
-static void make_own(void *state, int64_t begin, int64_t end) {
-    const describing *d = state;
+static void find_range(void *state, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
-        const float *xyz = d->f->points.xyz, *normals = d->f->points.normals;
+        find_neighbours(state, i);
+    }
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------------------------- */
+
+/* The neighbours of a point, by coordinates. */
+typedef struct surroundings {
+    float at[3][MOST_NEIGHBOURS], normal[3][MOST_NEIGHBOURS];
+    int32_t bins[3][MOST_NEIGHBOURS];
+} surroundings;
+
+/* The bin of a value from -1 to 1 in histogram h. */
+PC_INLINE int32_t bin_of(float value, int h) {
+    const int32_t bin = (int32_t)(0.5f * (value + 1.0f) * (float)PC_DESCRIPTOR_BINS);
+    return h * PC_DESCRIPTOR_BINS + (bin < 0 ? 0 : bin < PC_DESCRIPTOR_BINS ? bin : PC_DESCRIPTOR_BINS - 1);
+}
+
+/* The bins of the angles between the normals n at p and those of the neighbours and the lines between them (Darboux
+ * frame). In place of the angle in the plane of u and w, which would need an arc tangent, there is a value that grows
+ * with it: libraries differ. */
+PC_INLINE void find_bins(const float *p, const float *n, int32_t count, surroundings *s) {
+    for (int32_t j = 0; j < count; j++) {
+        const float m[3] = {s->normal[0][j], s->normal[1][j], s->normal[2][j]};
+        const float step[3] = {s->at[0][j] - p[0], s->at[1][j] - p[1], s->at[2][j] - p[2]};
+        const float distance = sqrtf((step[0] * step[0] + step[1] * step[1]) + step[2] * step[2]);
+        const float line[3] = {step[0] / distance, step[1] / distance, step[2] / distance};
+        const float u[3] = {line[1] * n[2] - line[2] * n[1], line[2] * n[0] - line[0] * n[2],
+                            line[0] * n[1] - line[1] * n[0]};
+        const float length = sqrtf((u[0] * u[0] + u[1] * u[1]) + u[2] * u[2]);
+        const float v[3] = {u[0] / length, u[1] / length, u[2] / length};
+        const float w[3] = {n[1] * v[2] - n[2] * v[1], n[2] * v[0] - n[0] * v[2], n[0] * v[1] - n[1] * v[0]};
+        const float x = (n[0] * m[0] + n[1] * m[1]) + n[2] * m[2], y = (w[0] * m[0] + w[1] * m[1]) + w[2] * m[2];
+        const float sum = fabsf(x) + fabsf(y), turn = sum > 0.0f ? y / sum : 0.0f; /* -1 to 1 where x > 0 */
+        const float around = x >= 0.0f ? turn : y >= 0.0f ? 2.0f - turn : -2.0f - turn;
+        const bool framed = length > 1e-6f;
+        s->bins[0][j] = framed ? bin_of((v[0] * m[0] + v[1] * m[1]) + v[2] * m[2], 0) : PC_DESCRIPTOR;
+        s->bins[1][j] = framed ? bin_of((n[0] * line[0] + n[1] * line[1]) + n[2] * line[2], 1) : PC_DESCRIPTOR;
+        s->bins[2][j] = framed ? bin_of(0.5f * around, 2) : PC_DESCRIPTOR;
+    }
+}
+
+PC_INLINE void make_own(const describing *d, int64_t begin, int64_t end) {
+    const float *xyz = d->f->points.xyz, *normals = d->f->points.normals;
+    surroundings s;
+    for (int64_t i = begin; i < end; i++) {
+        const uint16_t *neighbours = d->neighbours + i * MOST_NEIGHBOURS;
+        const int32_t count = d->counts[i];
         float *bins = d->own[i].bins;
-        find_neighbours(d, i);
+        for (int32_t j = 0; j < count; j++) {
+            for (int k = 0; k < 3; k++) {
+                s.at[k][j] = xyz[3 * neighbours[j] + k];
+                s.normal[k][j] = normals[3 * neighbours[j] + k];
+            }
+        }
+        find_bins(xyz + 3 * i, normals + 3 * i, count, &s);
         memset(bins, 0, sizeof d->own[i].bins);
-        for (int32_t j = 0; j < d->counts[i]; j++) {
-            const neighbour q = d->neighbours[i * MOST_NEIGHBOURS + j];
-            add_pair(xyz + 3 * i, normals + 3 * i, xyz + 3 * (int64_t)q.at, normals + 3 * (int64_t)q.at, q.distance,
-                     bins);
+        for (int32_t j = 0; j < count; j++) {
+            for (int h = 0; h < 3; h++) {
+                bins[s.bins[h][j]] += 1.0f;
+            }
         }
-        for (int k = 0; k < PC_DESCRIPTOR && d->counts[i] > 0; k++) {
-            bins[k] /= (float)d->counts[i];
+        for (int k = 0; k < PC_DESCRIPTOR && count > 0; k++) {
+            bins[k] /= (float)count;
         }
+        bins[PC_DESCRIPTOR] = 0.0f;
     }
 }
 
 /* The histograms of a point and, by distance, of its neighbours. */
-static void make_descriptors(void *state, int64_t begin, int64_t end) {
-    const describing *d = state;
+PC_INLINE void make_descriptors(const describing *d, int64_t begin, int64_t end) {
+    const float *xyz = d->f->points.xyz;
     for (int64_t i = begin; i < end; i++) {
         int16_t *to = d->f->descriptors + i * PC_DESCRIPTOR_PADDED;
-        float bins[PC_DESCRIPTOR] = {0};
+        const float *p = xyz + 3 * i;
+        float bins[PC_DESCRIPTOR_PADDED] = {0};
         memset(to, 0, PC_DESCRIPTOR_PADDED * sizeof *to);
         if (d->counts[i] < FEWEST_NEIGHBOURS) {
             continue;
         }
         for (int32_t j = 0; j < d->counts[i]; j++) {
-            const neighbour q = d->neighbours[i * MOST_NEIGHBOURS + j];
-            const float weight = (float)d->f->voxel / q.distance;
-            for (int k = 0; k < PC_DESCRIPTOR; k++) {
-                bins[k] += weight * d->own[q.at].bins[k];
+            const int32_t other = d->neighbours[i * MOST_NEIGHBOURS + j];
+            const float *q = xyz + 3 * other, *from = d->own[other].bins;
+            const float weight = (float)d->f->voxel / sqrtf(pc_squared_distance(p[0], p[1], p[2], q[0], q[1], q[2]));
+            for (int k = 0; k < PC_DESCRIPTOR_PADDED; k++) {
+                bins[k] += weight * from[k];
             }
         }
         for (int h = 0; h < 3; h++) {
@@ -194,10 +208,22 @@ static void make_descriptors(void *state, int64_t begin, int64_t end) {
         }
     }
 }
+PC_SIMD_FORMS_OF(make_own, (const describing *d, int64_t begin, int64_t end), (d, begin, end))
+PC_SIMD_FORMS_OF(make_descriptors, (const describing *d, int64_t begin, int64_t end), (d, begin, end))
+
+static void own_range(void *state, int64_t begin, int64_t end) {
+    const describing *d = state;
+    make_own_for(d->simd)(d, begin, end);
+}
+
+static void descriptor_range(void *state, int64_t begin, int64_t end) {
+    const describing *d = state;
+    make_descriptors_for(d->simd)(d, begin, end);
+}
 
 static pcgpu_status describe(pcgpu_context *context, const pcgpu_cloud *cloud, bool from_origin, pc_features *f) {
     const size_t n = (size_t)f->n;
-    describing d = {.f = f, .offset = cloud->offset, .from_origin = from_origin};
+    describing d = {.f = f, .offset = cloud->offset, .from_origin = from_origin, .simd = pc_context_simd(context)};
     pcgpu_status status = PCGPU_OK;
     f->points.normals = calloc(3 * n, sizeof *f->points.normals);
     f->descriptors = malloc(n * PC_DESCRIPTOR_PADDED * sizeof *f->descriptors);
@@ -209,9 +235,9 @@ static pcgpu_status describe(pcgpu_context *context, const pcgpu_cloud *cloud, b
         goto done;
     }
     PC_TRY_OR(done, status, pc_icp_grid_build(context, f->n, f->points.xyz, FEATURE_RADIUS * f->voxel, &d.grid));
-    pc_run_ranges(context, f->n, PART, make_normals, &d);
-    pc_run_ranges(context, f->n, PART, make_own, &d);
-    pc_run_ranges(context, f->n, PART, make_descriptors, &d);
+    pc_run_ranges(context, f->n, PART, find_range, &d);
+    pc_run_ranges(context, f->n, PART, own_range, &d);
+    pc_run_ranges(context, f->n, PART, descriptor_range, &d);
 done:
     pc_icp_grid_free(&d.grid);
     free(d.neighbours);
