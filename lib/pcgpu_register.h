@@ -78,9 +78,9 @@ typedef struct pcgpu_registration {
     int64_t inliers;   /* source points with a correspondence at the last iteration; NDT: in a voxel of the target */
     double fitness;    /* inliers / source_points */
     double score;      /* 0 to 1. The consistency s of the surfaces is, for NDT, fitness x agreement; else fitness x
-                           the mean weight of the matches ^ 1.5, where a weight falls from 1 to 1/4 at 0.4 voxel from
-                           the target's surface; without normals, fitness. Where free_space is known, s is divided by
-                           fitness or by overlap (0.15 at least), whichever is more, and multiplied by
+                           the mean weight of the matches (^ 1.5 for POINT), where a weight falls from 1 to 1/4 at
+                           0.4 voxel from the target's surface; without normals, fitness. Where free_space is known, s
+                           is divided by fitness or by overlap (0.15 at least), whichever is more, and multiplied by
                            sqrt(eigenvalues[0] / 0.03), at most 1, and 1 where degenerate; for NDT the root of it is
                            taken; and score is max(1 - free_space / 0.05, 0) times that. Else score is s */
     double free_space; /* fraction of the points in the free space of the other scan, among those that its sensor could

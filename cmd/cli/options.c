@@ -56,7 +56,7 @@ static const option_row shared[] = {
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
     {"max-iterations", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_int, "N", AT(registration.max_iterations),
-     1, 100000, NULL, "Maximum iterations per level."},
+     1, 100000, NULL, "Maximum iterations per level; the finest of ndt, plane and gicp may take twice as many."},
     {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | SET_IN(FOR_REGISTRATION), &type_real,
      "T", AT(registration.translation_epsilon), 0, FAR, NULL,
      "A level has converged when an update has a translation below T metres and a rotation below rotation-epsilon. "

@@ -95,9 +95,14 @@ PC_HD void pc_optimizer_find_cycle(pc_optimizer *o, const double center[3]) {
     }
 }
 
-/* Counts a round; returns whether the level ends, after at most `max_iterations` rounds. */
-PC_HD bool pc_optimizer_ends_level(pc_optimizer *o, int max_iterations) {
-    return ++o->rounds >= max_iterations || o->converged;
+/* The most rounds of a level: the finest, whose steps are short, may take twice as many. */
+PC_HD int pc_optimizer_rounds(bool finest, int max_iterations) {
+    return (finest ? 2 : 1) * max_iterations;
+}
+
+/* Counts a round; returns whether the level ends, after at most so many rounds. */
+PC_HD bool pc_optimizer_ends_level(pc_optimizer *o, int most) {
+    return ++o->rounds >= most || o->converged;
 }
 
 #endif

@@ -3,20 +3,26 @@
  * There are two searches: by features, in any rotation, and by height grids, for scans with z up. Spinning sensors,
  * whose rings leave few features far away, begin with the grids; other clouds with the features. The second search is
  * made only when no start of the first has converged. The starts of a search are tried in their order; once one has
- * converged, only those that score nearly as high and lie elsewhere. The best result is the answer. Method ndt on a
+ * converged, only those that score nearly as high and lie elsewhere. The best result is the answer.
+ *
+ * Methods help each other: ndt leads plane and gicp from a start of a search to where their finest level can begin, and
+ * plane follows where ndt has found a place whose voxels do not say enough. Method ndt on a
  * device registers several starts in hardly more time than one: when the first start fails, the remaining candidates
  * run in one launch. Results that the sequential order would not have reached are discarded, so the answer is the same.
  * */
 #include "register_features.h"
 #include "ndt_ops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* As PC_MOST_FREE, before the registration. Starts of right results have up to 0.08, of wrong ones mostly 0.05 to 0.4.
  * */
 #define MOST_FREE_AT_START 0.1
-#define NEARLY             0.8    /* as good as another score */
-#define ELSEWHERE          2.7321 /* trace of a rotation by 30 degrees; less: a start that lies elsewhere */
+/* The score of ndt below which its result is no place at which planes could agree. */
+#define LEAST_FOR_PLANES 0.1
+#define NEARLY           0.8    /* as good as another score */
+#define ELSEWHERE        2.7321 /* trace of a rotation by 30 degrees; less: a start that lies elsewhere */
 
 enum { SEARCHES = 2, KEPT = 2 /* starts of a search */, TRIALS = SEARCHES * KEPT + 1 };
 
@@ -62,6 +68,25 @@ static pcgpu_status register_once(pcgpu_context *context, const pc_backend *back
     return pc_register_scans(context, backend, run, params, source, target, pc_register_once, result);
 }
 
+/* At the wide levels of ICP, points that meet a surface of another part lead away from the start. The voxels of ndt do
+ * not: the finest level follows from their result. */
+static pcgpu_status approach_start(trials *t, int i) {
+    pcgpu_register_params *p = &t->params[i], voxels = *p;
+    pcgpu_registration result;
+    if ((p->method != PCGPU_REGISTER_PLANE && p->method != PCGPU_REGISTER_GICP) || !(p->voxel > 0.0)) {
+        return PCGPU_OK;
+    }
+    voxels.method = PCGPU_REGISTER_NDT;
+    voxels.levels = t->starts[i].levels;
+    PC_TRY(register_once(t->context, t->backend, t->run, &voxels, t->pair.source, t->pair.target, &result));
+    if (result.converged) {
+        memcpy(p->init, result.T_target_source, sizeof p->init);
+        p->max_distance /= (double)(1 << (pc_register_levels(p) - 1));
+        p->levels = 1;
+    }
+    return PCGPU_OK;
+}
+
 /* Registers from start i; where the back end runs jobs concurrently, also from later starts that are candidates by now.
  */
 static pcgpu_status do_start(trials *t, int i) {
@@ -70,6 +95,7 @@ static pcgpu_status do_start(trials *t, int i) {
     pcgpu_register_params params[TRIALS];
     pcgpu_registration results[TRIALS];
     int which[TRIALS], count = 0;
+    PC_TRY(approach_start(t, i));
     for (int k = i; k < (together ? t->count : i + 1); k++) {
         if (worth_it(t, k)) {
             params[count] = t->params[k];
@@ -120,6 +146,27 @@ static pcgpu_status contradicts(trials *t, const pc_start *start, bool *wrong) {
     return PCGPU_OK;
 }
 
+/* Scans of few beams that lie far apart meet in few voxels, which then do not say whether a result of ndt is right.
+ * Where the scans do not contradict it, ICP on planes is tried from the same start. */
+static pcgpu_status try_planes(trials *t, int i) {
+    const pcgpu_registration *result = &t->results[i];
+    pcgpu_register_params planes = t->params[i];
+    pcgpu_registration by_planes;
+    if (planes.method != PCGPU_REGISTER_NDT || result->converged || result->score < LEAST_FOR_PLANES ||
+        result->free_space < 0.0 || result->free_space > PC_MOST_FREE) {
+        return PCGPU_OK;
+    }
+    planes.method = PCGPU_REGISTER_PLANE;
+    planes.levels = 0;
+    PC_TRY(register_once(t->context, t->backend, t->run, &planes, t->pair.source, t->pair.target, &by_planes));
+    if (by_planes.converged) {
+        snprintf(by_planes.reason, sizeof by_planes.reason, "converged after %d iterations, by method plane",
+                 by_planes.iterations);
+        t->results[i] = by_planes;
+    }
+    return PCGPU_OK;
+}
+
 /* Registers from the starts that were added. */
 static pcgpu_status try_starts(trials *t) {
     for (int i = t->first; i < t->count; i++) {
@@ -127,6 +174,7 @@ static pcgpu_status try_starts(trials *t) {
             continue;
         }
         PC_TRY(t->done[i] ? PCGPU_OK : do_start(t, i));
+        PC_TRY(try_planes(t, i));
         t->tried++;
         if (t->best < 0 || better(&t->results[i], &t->results[t->best])) {
             t->best = i;

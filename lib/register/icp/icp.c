@@ -161,6 +161,7 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
     const double step = finest ? 0.0 : COARSE_STEP * w->spacing,
                  arm = fmax(w->gyration[0], fmax(w->gyration[1], w->gyration[2]));
     const double metres = fmax(p->translation_epsilon, step), radians = fmax(p->rotation_epsilon, step / arm);
+    const int most = pc_optimizer_rounds(finest && p->method != PCGPU_REGISTER_POINT, p->max_iterations);
     pc_optimizer o = {.pose = w->pose};
     double sums[PC_ICP_SUMS], update[6];
     pc_optimizer_begin_level(&o, 0, metres, radians);
@@ -178,7 +179,7 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
             pc_optimizer_find_cycle(&o, w->center);
         }
         w->pose = o.pose;
-    } while (!pc_optimizer_ends_level(&o, p->max_iterations));
+    } while (!pc_optimizer_ends_level(&o, most));
     w->converged = o.converged;
     return PCGPU_OK;
 }

@@ -32,7 +32,6 @@ enum {
     PC_NDT_WIDE_STEPS = 2, /* Gauss-Newton steps for one pass over the points: with wide voxels they reach farther */
     PC_NDT_FINE_STEPS = 1,
     PC_NDT_HALVINGS = 3,
-    PC_NDT_LAST_ROUNDS = 2, /* times the maximum iterations, in the last phase: half of a room needs them */
 };
 
 /* ---- data -------------------------------------------------------------------------------------------------------- */
@@ -267,7 +266,7 @@ PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     f->level = finest ? 0 : l;
     f->set = finest ? PC_SET_ALL : l == 0 ? PC_SET_MIDDLE : PC_SET_COARSE;
     f->grids = finest ? 2 : 1;
-    f->rounds = (finest ? PC_NDT_LAST_ROUNDS : 1) * p->max_iterations;
+    f->rounds = pc_optimizer_rounds(finest, p->max_iterations);
     f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : PC_NDT_KERNEL_FINE;
     f->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[f->set]);
     p->next_level--;
