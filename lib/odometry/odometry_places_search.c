@@ -41,7 +41,7 @@ typedef struct place_search {
     const pc_places *map;
     scan_columns scan;
     pc_simd simd;
-    pc_peak peaks[TURNS][PEAKS];
+    pc_peak peaks[TURNS * PEAKS]; /* of each turn; then the best in front */
 } place_search;
 
 /* ---- the scan ---------------------------------------------------------------------------------------------------- */
@@ -183,14 +183,14 @@ static void score_turn(void *state, int turn) {
     int32_t tall[MOST_TALL], flat[MOST_FLAT];
     double R[9];
     for (int i = 0; i < PEAKS; i++) {
-        s->peaks[turn][i] = (pc_peak){.score = -1};
+        s->peaks[turn * PEAKS + i] = (pc_peak){.score = -1};
     }
     pc_search_rotation(turn, R);
     turn_columns((const float(*)[2])s->scan.tall, s->scan.tall_count, R, map->width, tall);
     turn_columns((const float(*)[2])s->scan.flat, s->scan.flat_count, R, map->width, flat);
     for (int y = REACH; y + REACH + DEEP <= map->height; y += DEEP) {
         for (int x = REACH; x + REACH + WIDE <= map->width; x += WIDE) {
-            score_tile(s, turn, tall, flat, x, y, s->peaks[turn]);
+            score_tile(s, turn, tall, flat, x, y, s->peaks + turn * PEAKS);
         }
     }
 }
@@ -232,9 +232,9 @@ int pc_places_search(pcgpu_context *context, const pc_places *places, const pc_p
         count = 0;
         if (s->scan.tall_count >= FEWEST_TALL) {
             pc_run_parts(context, TURNS, score_turn, s);
-            count = pc_peaks_choose(&s->peaks[0][0], TURNS * PEAKS, PC_PLACES);
+            count = pc_peaks_choose(s->peaks, TURNS * PEAKS, PC_PLACES);
             for (int i = 0; i < count; i++) {
-                place_of(s, &s->peaks[0][i], &found[i]);
+                place_of(s, &s->peaks[i], &found[i]);
             }
         }
     }

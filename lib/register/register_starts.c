@@ -19,10 +19,16 @@
 /* As PC_MOST_FREE, before the registration. Starts of right results have up to 0.08, of wrong ones mostly 0.05 to 0.4.
  * */
 #define MOST_FREE_AT_START 0.1
-/* The score of ndt below which its result is no place at which planes could agree. */
-#define LEAST_FOR_PLANES 0.1
-#define NEARLY           0.8    /* as good as another score */
-#define ELSEWHERE        2.7321 /* trace of a rotation by 30 degrees; less: a start that lies elsewhere */
+/* The score of ndt below which its result is no place at which planes could agree. They decide where the fitness, the
+ * first eigenvalue and the sigma of the translation in voxels are clear. At wrong places of generated pairs one of
+ * these was up to 0.44, up to 0.015 or from 0.08; at right ones of a road and a street 0.56 to 0.9, 0.029 to 0.08 and
+ * 0.03 to 0.071. */
+#define LEAST_FOR_PLANES      0.1
+#define LEAST_ON_PLANES       0.5
+#define CONSTRAINED_BY_PLANES 0.02
+#define UNCERTAIN_ON_PLANES   0.075
+#define NEARLY                0.8    /* as good as another score */
+#define ELSEWHERE             2.7321 /* trace of a rotation by 30 degrees; less: a start that lies elsewhere */
 
 enum { SEARCHES = 2, KEPT = 2 /* starts of a search */, TRIALS = SEARCHES * KEPT + 1 };
 
@@ -146,6 +152,11 @@ static pcgpu_status contradicts(trials *t, const pc_start *start, bool *wrong) {
     return PCGPU_OK;
 }
 
+static bool is_clear(const pcgpu_registration *r) {
+    return r->converged && r->fitness >= LEAST_ON_PLANES && r->eigenvalues[0] >= CONSTRAINED_BY_PLANES &&
+           pc_translation_sigma(r) <= UNCERTAIN_ON_PLANES * r->voxel;
+}
+
 /* Scans of few beams that lie far apart meet in few voxels, which then do not say whether a result of ndt is right.
  * Where the scans do not contradict it, ICP on planes is tried from the same start. */
 static pcgpu_status try_planes(trials *t, int i) {
@@ -159,7 +170,7 @@ static pcgpu_status try_planes(trials *t, int i) {
     planes.method = PCGPU_REGISTER_PLANE;
     planes.levels = 0;
     PC_TRY(register_once(t->context, t->backend, t->run, &planes, t->pair.source, t->pair.target, &by_planes));
-    if (by_planes.converged) {
+    if (is_clear(&by_planes)) {
         snprintf(by_planes.reason, sizeof by_planes.reason, "converged after %d iterations, by method plane",
                  by_planes.iterations);
         t->results[i] = by_planes;
