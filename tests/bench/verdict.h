@@ -82,6 +82,8 @@ const verdict_sensor *verdict_sensor_named(const char *name);
 /* The distance along a direction of the sensor's frame, with noise; false without a return. */
 bool verdict_measure(const verdict_world *world, const verdict_sensor *sensor, const verdict_carrier *carrier,
                      const scene_pose *pose, const double d[3], scene_random *random, double *range);
+/* The direction of a firing, one of so many steps. phase, 0 to 1, differs from scan to scan. */
+void verdict_aim(const verdict_sensor *sensor, int beam, int step, int steps, double phase, double d[3]);
 bool verdict_is_camera(const verdict_sensor *sensor);
 extern const verdict_sensor verdict_sensors[];
 extern const int verdict_sensor_count;

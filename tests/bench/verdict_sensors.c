@@ -116,8 +116,7 @@ static void direction_of(double azimuth, double elevation, double d[3]) {
     d[2] = sin(elevation * degree);
 }
 
-/* The direction of a firing. phase, 0 to 1, differs from scan to scan. */
-static void aim(const verdict_sensor *s, int beam, int step, double phase, double d[3]) {
+void verdict_aim(const verdict_sensor *s, int beam, int step, int steps, double phase, double d[3]) {
     if (verdict_is_camera(s)) { /* a pixel: z forward, x right, y down */
         double x = (step - 319.5) / 585.0, y = (beam - 239.5) / 585.0, length = sqrt(x * x + y * y + 1.0);
         d[0] = x / length;
@@ -125,11 +124,11 @@ static void aim(const verdict_sensor *s, int beam, int step, double phase, doubl
         d[2] = 1.0 / length;
     } else if (s->elevation) {
         double skew = phase + 0.618 * beam; /* the lasers are not in one column */
-        direction_of(360.0 * (step + skew - floor(skew)) / s->steps, s->elevation(beam), d);
+        direction_of(360.0 * (step + skew - floor(skew)) / steps, s->elevation(beam), d);
     } else if (s->beams) {
-        direction_of(s->view[0] * ((step + 0.5) / s->steps - 0.5), s->view[1] * (0.5 - (beam + 0.5) / s->beams), d);
+        direction_of(s->view[0] * ((step + 0.5) / steps - 0.5), s->view[1] * (0.5 - (beam + 0.5) / s->beams), d);
     } else { /* two prisms that turn at rates without a common period */
-        double t = 6.283185307179586 * (step / (double)s->steps + 7.0 * phase);
+        double t = 6.283185307179586 * (step / (double)steps + 7.0 * phase);
         double u = 0.5 * (cos(113.17 * t) + cos(-67.39 * t)), v = 0.5 * (sin(113.17 * t) + sin(-67.39 * t));
         direction_of(0.5 * s->view[0] * u, 0.5 * s->view[1] * v, d);
     }
@@ -149,7 +148,7 @@ pcgpu_status verdict_scan(pcgpu_context *context, const verdict_world *world, co
     for (int beam = 0; beam < beams; beam++) {
         for (int step = 0; step < sensor->steps; step++) {
             double d[3], range;
-            aim(sensor, beam, step, phase, d);
+            verdict_aim(sensor, beam, step, sensor->steps, phase, d);
             if (verdict_measure(world, sensor, sensor->carrier ? carrier : &none, pose, d, &random, &range)) {
                 float *p = cloud->data + 4 * cloud->rows++;
                 for (int k = 0; k < 3; k++) {

@@ -170,7 +170,7 @@ cmd 19100
 lib 40900
 cuda 12400
 python 4150
-tests 51150
+tests 51400
 END
 
 # A file that a tool left behind is not committed.
