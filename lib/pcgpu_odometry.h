@@ -51,6 +51,8 @@ typedef struct pcgpu_odometry_params {
 void pcgpu_odometry_params_init_sized(pcgpu_odometry_params *params, size_t struct_size);
 #define pcgpu_odometry_params_init(params) pcgpu_odometry_params_init_sized(params, sizeof *(params))
 
+enum { PCGPU_MOST_OPEN = 2 };
+
 /* The result for one scan. */
 typedef struct pcgpu_odometry_frame {
     bool good;                       /* it has a pose */
@@ -60,6 +62,9 @@ typedef struct pcgpu_odometry_frame {
     double T_world_frame[16];        /* of the scan, row-major; NaN when the scan is lost */
     pcgpu_registration registration; /* the last one. Its T_target_source is T_reference_frame, with MODEL
                                         T_world_frame. Zeroed, except for `run`, for the first scan */
+    int open; /* directions of translation that the scene leaves open: the pose follows the prediction along these,
+                 and the covariance has the square of what that may be off */
+    double open_directions[3 * PCGPU_MOST_OPEN]; /* unit vectors in the world */
 } pcgpu_odometry_frame;
 
 typedef struct pcgpu_odometry pcgpu_odometry;
@@ -85,8 +90,10 @@ pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometr
 
 /* Adds the next scan, with its time in seconds from a common zero, and finds its pose. The first registration starts
  * from the prediction at the constant velocity of the last two scans with a pose. If it does not converge, the next one
- * starts from the last pose. If that fails too, a coarse search tries up to 16 stored scans, which are at least
- * keyframe_distance or keyframe_angle from each other. A scan without a converged registration is lost: PCGPU_OK with
+ * starts from the last pose. If that fails too, but the registration from the prediction agrees with it except along
+ * directions that the scene leaves open, the pose follows the prediction along these, in up to 10 scans in turn.
+ * Otherwise a coarse search tries up to 16 stored scans, which are at least keyframe_distance or keyframe_angle from
+ * each other. A scan without a converged registration is lost: PCGPU_OK with
  * good = false. The next scan is searched in the same order. The first scan with enough points has the pose
  * params.registration.init. Times must increase; skip a missing scan. The cloud is not kept. The poses depend neither
  * on the number of threads nor on the back end. Errors: as in pcgpu_register, and ARGUMENT for a time that does not

@@ -22,7 +22,7 @@ typedef struct odometry_state {
     double *times;                /* of each scan */
     double *poses;                /* of each scan, NaN for a lost one */
     double *fractions;            /* pcgpu_odometry_sweep of each scan with a pose, for the map */
-    int good, lost, failed;
+    int good, lost, failed, open;
     bool corrected; /* loops have moved the poses */
     bool stopped;   /* not all scans were processed */
     double seconds;
@@ -153,6 +153,7 @@ static void add_frame(json *out, int index, double time, const pcgpu_odometry_fr
     json_boolean(out, "keyframe", f->keyframe);
     json_integer(out, "attempts", f->attempts);
     json_numbers(out, "T_world_frame", f->T_world_frame, 16);
+    json_numbers(out, "open_directions", f->open_directions, 3 * f->open);
     if (f->attempts > 0) {
         json_open(out, "registration");
         register_add_result(out, &f->registration);
@@ -167,6 +168,11 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
         report_error(j->names[0], "lost after %d attempts: %s", f->attempts, r->reason);
     } else if (f->relocalized) {
         report_warning(j->names[0], "recovered after lost scans");
+    }
+    if (f->open > 0) {
+        const double *d = f->open_directions;
+        report_detail(j->names[0], "the pose follows the prediction along %.2f %.2f %.2f%s", d[0], d[1], d[2],
+                      f->open > 1 ? " and a second direction" : "");
     }
     report_detail(j->names[0], "at %.4f %.4f %.4f m, %d iterations, fitness %.3f, score %.3f", T[3], T[7], T[11],
                   r->iterations, r->fitness, r->score);
@@ -197,6 +203,7 @@ static int add_scan(odometry_state *run, job *j, int index, double *T) {
     if (run->camera) {
         j->run.points_in = j->depth[0].pixels - j->depth[0].no_return - j->depth[0].out_of_range;
     }
+    run->open += f.open > 0;
     add_frame(&j->result, index, time, &f);
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
@@ -276,6 +283,10 @@ static void summarize(const odometry_state *run) {
         report_error(run->name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed, count,
                      run->lost, run->failed,
                      run->good + run->lost == 0 && run->trajectory.temporary ? "; the trajectory is not written" : "");
+    }
+    if (run->open > 0) {
+        report_warning(run->name, "%d of %d poses follow the prediction along a direction that the scene leaves open",
+                       run->open, run->good);
     }
     report_corrections(run);
     report_result(run->name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",

@@ -43,12 +43,17 @@ typedef struct pc_track {
     double last[16], time_last;               /* of the last frame with a pose, when good > 0 */
     double before[16], time_before;           /* of the one before, when good > 1 */
     double newest;                            /* time of the last frame */
-    int64_t good;                             /* frames with a pose */
-    int lost;                                 /* frames without one since the last that has */
-    double poses[PC_KEPT][16];                /* of the kept frames, by slot */
-    int kept, oldest;                         /* how many, and the slot of the first of them */
-    double near;        /* metres that a prediction may be off besides a tenth of the step; 0: any */
-    double clear_score; /* from which on a result counts wherever it is */
+    double elapsed, periods;            /* seconds between frames with a pose, and periods of the sensor in them */
+    int64_t good;                       /* frames with a pose */
+    int lost;                           /* frames without one since the last that has */
+    int followed;                       /* frames up to the last one whose poses follow the prediction */
+    double score;                       /* of the frames so far, the newer the more; 0: of none */
+    double doubtful[16], time_doubtful; /* a pose since the last that the motion did not support, when is_doubtful */
+    bool is_doubtful;
+    double poses[PC_KEPT][16]; /* of the kept frames, by slot */
+    int kept, oldest;          /* how many, and the slot of the first of them */
+    double near;               /* metres that a prediction may be off besides a tenth of the step; 0: any */
+    double clear_score;        /* from which on a result counts wherever it is */
 } pc_track;
 
 /* A registration to try: of the present frame, from `start` in the world. */
@@ -90,5 +95,37 @@ pcgpu_status pc_track_add(pc_track *t, const void *data, double time, pcgpu_odom
 
 /* The pose at `time`; false when no motion is known, and it is the last one. */
 bool pc_track_predict(const pc_track *t, double time, double T[16]);
+
+/* ---- what the motion supports (odometry_support.c) --------------------------------------------------------------- */
+
+/* The periods of the sensor in so many seconds, a whole number: times jitter, and frames may be missing. */
+double pc_track_periods(const pc_track *t, double since);
+/* Counts the time since the last frame with a pose. */
+void pc_track_count_periods(pc_track *t, double since);
+
+/* Where the present frame may be, the likeliest first. */
+enum { PC_GUESSES = 3 };
+typedef struct pc_guesses {
+    int count; /* 0: no motion is known */
+    struct pc_guess {
+        double T[16];
+        double periods;         /* since the frame with a pose that it follows from */
+        double metres, radians; /* and the motion */
+    } guess[PC_GUESSES];
+} pc_guesses;
+
+void pc_track_guess(const pc_track *t, double time, pc_guesses *guesses);
+/* Whether a result is near one of these. */
+bool pc_is_near_guess(const pc_track *t, const pc_guesses *guesses, const double T[16], const pcgpu_registration *r);
+/* Whether a result may fit elsewhere just as well: the scene hardly constrains a direction, along which the result is
+ * far from each guess, and the surfaces do not agree well enough for an exception. */
+bool pc_is_ambiguous(const pc_track *t, const pc_guesses *guesses, const double T[16], const pcgpu_registration *r);
+/* The direction in the world that a registration with the result T_world_frame says least about. */
+void pc_weakest_direction(const pcgpu_registration *r, const double T_world_frame[16], double direction[3]);
+/* Replaces what a result says along directions that the scene leaves open by the guess, and lists these in the frame;
+ * none where it leaves none open, or where the rest of the result is far from the guess. */
+void pc_follow_guess(const pc_track *t, const struct pc_guess *guess, pcgpu_odometry_frame *f, double T[16]);
+/* Adds to the covariance what a direction that the scene hardly constrains may be off. */
+void pc_widen_covariance(const pc_track *t, pcgpu_registration *r);
 
 #endif

@@ -24,15 +24,11 @@ static pc_twist motion_between(const double from[16], const double to[16]) {
     return pc_twist_of(moved);
 }
 
-/* The sweeps since the last good scan, a whole number: times jitter, and scans may be missing. */
-static double sweeps_since(const pcgpu_odometry *o, double since) {
-    return o->shortest > 0.0 && o->shortest < since ? floor(since / o->shortest + 0.5) : 1.0;
-}
-
 /* The fraction of the motion since the last good scan that is in the sweep of the present one. */
 static double sweep_fraction(const pcgpu_odometry *o, double time) {
-    const double since = time - o->last->time, sweeps = sweeps_since(o, since);
-    return pc_sweep_covered(o->present->spread, (o->elapsed + since) / (o->sweeps + sweeps)) / sweeps;
+    const pc_track *t = &o->track;
+    const double since = time - o->last->time, sweeps = pc_track_periods(t, since);
+    return pc_sweep_covered(o->present->spread, (t->elapsed + since) / (t->periods + sweeps)) / sweeps;
 }
 
 /* The motion of the present scan in its sweep. */
@@ -181,13 +177,7 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
         PC_TRY(o->kind->accept(o, scan, !o->last));
     }
     memcpy(T, scan->T, sizeof scan->T);
-    if (o->last) {
-        const double since = scan->time - o->last->time;
-        o->fraction = sweep_fraction(o, scan->time);
-        o->sweeps += sweeps_since(o, since);
-        o->elapsed += since;
-        o->shortest = o->shortest > 0.0 ? fmin(o->shortest, since) : since;
-    }
+    o->fraction = o->last ? sweep_fraction(o, scan->time) : 0.0;
     o->change = change;
     o->last = scan;
     o->present = unused_scan(o);

@@ -136,9 +136,7 @@ struct pcgpu_odometry {
     bool restart_pending; /* the last scan failed after it had changed the deskewing of the first one */
     bool searching;       /* the present registrations are of a search, which deskews by `searched` */
     pc_twist searched;
-    pc_twist change; /* of the motion, per sweep: of the last good scan to the one before it */
-    double shortest, elapsed,
-        sweeps;           /* seconds: least time between two good scans; all such times, and sweeps in them */
+    pc_twist change;      /* of the motion, per sweep: of the last good scan to the one before it */
     double fraction;      /* of the motion to the last good scan, in its sweep */
     bool warned;          /* that the times of points have no known unit */
     double map_anchor[3]; /* world coordinates of the middle of the local map's box */

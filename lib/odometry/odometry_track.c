@@ -5,7 +5,6 @@
  * called lost; a pose that one of these gives is registered to the reference once more. A frame with a pose becomes the
  * reference or joins it. */
 #include "odometry.h"
-#include "solve.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -21,18 +20,27 @@ pcgpu_status pc_keyframe_check(pcgpu_context *context, double distance, double a
                          "a keyframe of %g m, %g rad and a fitness of %g; give 0 or more", distance, angle, fitness);
 }
 
-bool pc_track_predict(const pc_track *t, double time, double T[16]) {
-    memcpy(T, t->last, 16 * sizeof *T);
-    return t->good > 1 && pc_predict(t->before, t->time_before, t->last, t->time_last, time, T);
+/* Of the mean score, that of the newest frame. */
+#define NEWEST_SCORE 0.3
+
+/* What all attempts have, however they started. */
+static double score_of(const pcgpu_registration *r) {
+    return r->fitness * r->agreement;
 }
 
-static void record_found(pc_track *t, const double T[16], double time) {
+static void record_found(pc_track *t, const double T[16], double time, const pcgpu_odometry_frame *f) {
+    if (t->good > 0) {
+        pc_track_count_periods(t, time - t->time_last);
+    }
     memcpy(t->before, t->last, sizeof t->before);
     t->time_before = t->time_last;
     memcpy(t->last, T, sizeof t->last);
     t->time_last = t->newest = time;
     t->good++;
     t->lost = 0;
+    t->followed = f->open > 0 ? t->followed + 1 : 0;
+    t->score += (t->score > 0.0 ? NEWEST_SCORE : 1.0) * (score_of(&f->registration) - t->score);
+    t->is_doubtful = false;
 }
 
 static void record_lost(pc_track *t, double time, double T[16]) {
@@ -64,130 +72,113 @@ static int slot_to_try(const pc_track *t, int tries, int i) {
     return (t->oldest + t->kept - 1 - age) % t->kept;
 }
 
-/* How far a result may be from the prediction to support it: a sensor does not change its velocity by more in a step,
- * and every lost frame leaves the velocity unknown for one more. */
-#define NEAR_STEP    0.1
-#define NEAR_RADIANS 0.02
-/* Besides, half of a voxel, but not half of the step: sparse rings fit where nothing has moved, and their voxels are
- * wider than the step. A result that is uncertain itself has its sigmas in place of both. */
-#define NEAR_SIGMAS 3.0
-#define NEAR_HALF   0.5
 /* In half voxels: two registrations that find the same place. */
-#define SAME_PLACE 0.1
+#define SAME_PLACE   0.1
+#define SAME_RADIANS 0.002
+/* A result that leaves each guess with so much less than the mean score is tried again near them. */
+#define POOR_SCORE 0.5
+/* How many frames in turn may follow the prediction along a direction that the scene leaves open. */
+enum { MOST_FOLLOWED = 10 };
 
-static double margin_of(const pc_track *t, const double predicted[16], const pcgpu_registration *r) {
-    double step[16];
-    pc_transform_between(t->last, predicted, step); /* since the last frame with a pose */
-    const double metres = pc_transform_length(step), sigmas = NEAR_SIGMAS * pc_translation_sigma(r),
-                 own = pc_is_uncertain(r) ? sigmas : fmin(t->near, fmax(sigmas, NEAR_HALF * metres));
-    return (1.0 + t->lost) * (own + NEAR_STEP * metres);
-}
+/* A frame to be found. */
+typedef struct pc_search {
+    pc_guesses guesses;
+    const struct pc_guess *guess; /* the one that is tried */
+    pcgpu_odometry_frame open;    /* what is to be taken when nothing converges: open.open > 0 */
+    double T_open[16];
+    bool is_doubtful; /* a result was rejected */
+    double doubtful[16];
+} pc_search;
 
-static bool is_near(const pc_track *t, const double predicted[16], const double T[16], const pcgpu_registration *r) {
-    double step[16];
-    pc_transform_between(t->last, predicted, step);
-    const pc_twist twist = pc_twist_of(step);
-    return !pc_moved_beyond(predicted, T, margin_of(t, predicted, r),
-                            (1.0 + t->lost) * (NEAR_RADIANS + NEAR_STEP * pc_norm3(twist.rotation)));
-}
-
-/* The direction in the world that a registration with the result T_world_frame says least about: the first eigenvector
- * of the translation's block of its information, which has the axes of the target. */
-static void weakest_direction(const pcgpu_registration *r, const double T_world_frame[16], double direction[3]) {
-    const double *information = r->information;
-    double a[36] = {0}, values[6], vectors[36], inverse[16], T_world_target[16];
-    for (int i = 0; i < 6; i++) {
-        for (int k = 0; k < 6; k++) {
-            a[6 * i + k] = i >= 3 && k >= 3 ? information[6 * i + k] : 0.0;
-        }
-    }
-    for (int i = 0; i < 3; i++) {
-        a[7 * i] = a[21] + a[28] + a[35]; /* above all of the others */
-    }
-    pc_eigen6(a, values, vectors);
-    pc_transform_invert(r->T_target_source, inverse);
-    pc_transform_multiply(T_world_frame, inverse, T_world_target);
-    for (int k = 0; k < 3; k++) {
-        const double *row = T_world_target + 4 * k;
-        direction[k] = (row[0] * vectors[3] + row[1] * vectors[4]) + row[2] * vectors[5];
-    }
-}
-
-/* Whether a result may fit elsewhere just as well: the scene hardly constrains a direction, along which the result is
- * far from the prediction, and the surfaces do not agree well enough for an exception. */
-static bool is_ambiguous(const pc_track *t, const double predicted[16], const double T[16],
-                         const pcgpu_registration *r) {
-    double direction[3], off = 0.0;
-    if (t->near == 0.0 ||
-        (!pc_is_uncertain(r) && (r->eigenvalues[0] >= PC_WELL_CONSTRAINED || r->score >= t->clear_score))) {
-        return false;
-    }
-    weakest_direction(r, T, direction);
-    for (int k = 0; k < 3; k++) {
-        off += direction[k] * (T[4 * k + 3] - predicted[4 * k + 3]);
-    }
-    return fabs(off) > margin_of(t, predicted, r);
-}
-
-static void reject_ambiguous(const pc_track *t, const double predicted[16], const double T[16], pcgpu_registration *r) {
-    if (r->converged && is_ambiguous(t, predicted, T, r)) {
+/* An ambiguous result is no pose. The next frame may support it, unless it says that nothing has moved, where sparse
+ * rings always fit. */
+static void reject_ambiguous(const pc_track *t, pc_search *s, const double T[16], pcgpu_registration *r) {
+    if (r->converged && pc_is_ambiguous(t, &s->guesses, T, r)) {
         r->converged = false;
         snprintf(r->reason, sizeof r->reason,
                  "the scene hardly constrains a direction, and the result is not near the predicted pose");
+        s->is_doubtful = pc_moved_beyond(t->last, T, 0.5 * s->guesses.guess[0].metres, INFINITY);
+        memcpy(s->doubtful, T, sizeof s->doubtful);
     }
 }
 
 /* A scene that repeats itself, or a bare road, fits at several places, and the coarse levels may lead to the wrong one.
- * Which one is meant is known from the motion: a result that is ambiguous, or has not converged, is replaced
- * by one of the finest level that is near it; an ambiguous one that the finest level finds as well, from the prediction
- * and without the coarse levels, is the only one there, and the prediction was wrong: times jitter, scans are missing.
+ * Which one is meant is known from the motion: a result that is ambiguous or poor, or has not converged, is replaced
+ * by one of the finest level that is near it; an ambiguous one that the finest level finds as well, from the guess
+ * and without the coarse levels, is the only one there, and the guess was wrong: times jitter, scans are missing.
  * (KISS-ICP, Vizzo et al. 2023, limits correspondences by the error of predictions to the same end.) */
-static pcgpu_status stay_near(const pc_track *t, pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
+static pcgpu_status stay_near(const pc_track *t, pc_search *s, pc_attempt *attempt, pcgpu_odometry_frame *f,
+                              double T[16]) {
     const pcgpu_registration far = f->registration;
+    const bool good = far.converged && !pc_is_ambiguous(t, &s->guesses, T, &far);
     double near[16];
     attempt->near = true;
     PC_TRY(t->ops->align(t->owner, attempt, f, near));
     attempt->near = false;
     const bool found = f->registration.converged;
-    if (found && is_near(t, attempt->start, near, &f->registration)) {
-        memcpy(T, near, sizeof near);
+    if (found && pc_is_near_guess(t, &s->guesses, near, &f->registration) && !f->registration.degenerate) {
+        if (good && score_of(&far) >= score_of(&f->registration)) {
+            f->registration = far;
+        } else {
+            memcpy(T, near, sizeof near);
+        }
         return PCGPU_OK;
     }
+    if (found && s->open.open == 0) {
+        s->open.registration = f->registration;
+        memcpy(s->T_open, near, sizeof near);
+        pc_follow_guess(t, s->guess, &s->open, s->T_open);
+    }
     const bool same = found && far.converged && !pc_is_uncertain(&far) &&
-                      !pc_moved_beyond(T, near, SAME_PLACE * t->near, SAME_PLACE * NEAR_RADIANS);
+                      !pc_moved_beyond(T, near, SAME_PLACE * t->near, SAME_RADIANS);
     f->registration = far;
     if (!same) {
-        reject_ambiguous(t, attempt->start, T, &f->registration);
+        reject_ambiguous(t, s, T, &f->registration);
     }
     return PCGPU_OK;
 }
 
-/* Registers to the reference from the predicted pose, then from the last one, then both with a nearer reference. */
-static pcgpu_status find_by_motion(const pc_track *t, double time, pcgpu_odometry_frame *f, double T[16]) {
+/* Registers to the reference from a guess. */
+static pcgpu_status find_by_guess(const pc_track *t, pc_search *s, pcgpu_odometry_frame *f, double T[16]) {
     pc_attempt attempt = {.kept = -1, .score = 1.0};
-    double predicted[16];
-    const bool moving = pc_track_predict(t, time, predicted);
+    memcpy(attempt.start, s->guess->T, sizeof attempt.start);
+    PC_TRY(t->ops->align(t->owner, &attempt, f, T));
+    const pcgpu_registration *r = &f->registration;
+    const bool poor = r->converged && score_of(r) < POOR_SCORE * t->score && !pc_is_near_guess(t, &s->guesses, T, r);
+    return t->near > 0.0 && (!r->converged || poor || pc_is_ambiguous(t, &s->guesses, T, r))
+               ? stay_near(t, s, &attempt, f, T)
+               : PCGPU_OK;
+}
+
+/* Registers to the reference from the guesses, then from the last pose, then all with a nearer reference. */
+static pcgpu_status find_by_motion(const pc_track *t, pc_search *s, pcgpu_odometry_frame *f, double T[16]) {
     do {
-        memcpy(attempt.start, predicted, sizeof predicted);
+        for (int i = 0; i < s->guesses.count; i++) {
+            s->guess = &s->guesses.guess[i];
+            PC_TRY(find_by_guess(t, s, f, T));
+            if (f->registration.converged) {
+                return PCGPU_OK;
+            }
+        }
+        pc_attempt attempt = {.kept = -1, .score = 1.0};
+        memcpy(attempt.start, t->last, sizeof attempt.start);
         PC_TRY(t->ops->align(t->owner, &attempt, f, T));
-        if (moving && t->near > 0.0 &&
-            (!f->registration.converged || is_ambiguous(t, predicted, T, &f->registration))) {
-            PC_TRY(stay_near(t, &attempt, f, T));
-        }
-        if (!f->registration.converged && moving) {
-            memcpy(attempt.start, t->last, sizeof attempt.start);
-            PC_TRY(t->ops->align(t->owner, &attempt, f, T));
-            reject_ambiguous(t, predicted, T, &f->registration);
-        }
+        reject_ambiguous(t, s, T, &f->registration);
         if (f->registration.converged) {
             return PCGPU_OK;
         }
     } while (t->ops->nearer(t->owner));
+    if (s->open.open > 0 && t->followed < MOST_FOLLOWED) {
+        f->registration = s->open.registration;
+        f->open = s->open.open;
+        memcpy(f->open_directions, s->open.open_directions, sizeof f->open_directions);
+        memcpy(T, s->T_open, sizeof s->T_open);
+    }
     return PCGPU_OK;
 }
 
-/* How far to look for the first motion, and how densely, in voxels. */
-enum { FIRST_REACH = 16 };
+/* How far to look for the first motion, and how densely, in voxels; how many lost frames may follow it. */
+enum { FIRST_REACH = 16, FIRST_LOST = 2 };
 
 /* The most free space of a first motion, which no prediction supports. Right ones have up to 0.01. */
 #define FIRST_FREE (0.5 * PC_MOST_FREE)
@@ -202,15 +193,16 @@ static double disagreement(const pcgpu_registration *r) {
                : INFINITY;
 }
 
-/* Before any motion is known, a bare road says hardly how far a car has come. Tries the finest level from places along
- * the direction that is constrained least, and takes the best. */
-static pcgpu_status find_first_motion(const pc_track *t, pcgpu_odometry_frame *f, double T[16]) {
+/* Before any motion is known, or when the first one leads nowhere, a bare road says hardly how far a car has come.
+ * Tries the finest level from places along the direction that is constrained least, and takes the best. */
+static pcgpu_status find_first_motion(const pc_track *t, const pc_search *s, pcgpu_odometry_frame *f, double T[16]) {
+    const double *middle = s->guesses.count > 0 ? s->guesses.guess[0].T : t->last;
     pc_attempt attempt = {.kept = -1, .score = 1.0, .near = true};
     pcgpu_registration best = f->registration;
     double direction[3], found[16];
-    weakest_direction(&best, T, direction);
+    pc_weakest_direction(&best, T, direction);
     for (int i = -FIRST_REACH; i <= FIRST_REACH; i++) {
-        memcpy(attempt.start, t->last, sizeof attempt.start);
+        memcpy(attempt.start, middle, sizeof attempt.start);
         for (int k = 0; k < 3; k++) {
             attempt.start[4 * k + 3] += 2.0 * t->near * i * direction[k];
         }
@@ -254,28 +246,25 @@ static pcgpu_status find_by_kept(const pc_track *t, int slot, pcgpu_odometry_fra
 }
 
 /* Finds the pose of the present frame; it has none when f->registration has not converged. */
-static pcgpu_status find(const pc_track *t, double time, pcgpu_odometry_frame *f, double T[16]) {
+static pcgpu_status find(const pc_track *t, pc_search *s, pcgpu_odometry_frame *f, double T[16]) {
     if (t->ops->known && t->ops->anywhere && t->good == 0) {
         return t->ops->search(t->owner, f, T);
     }
-    PC_TRY(find_by_motion(t, time, f, T));
-    if (!t->ops->known && t->good == 1 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
+    PC_TRY(find_by_motion(t, s, f, T));
+    const bool first = t->good == 1 || (t->good == 2 && t->lost < FIRST_LOST && !f->registration.converged);
+    if (!t->ops->known && first && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
         f->registration.eigenvalues[0] < PC_WELL_CONSTRAINED) {
-        PC_TRY(find_first_motion(t, f, T));
+        PC_TRY(find_first_motion(t, s, f, T));
     }
     if (f->registration.converged ||
         f->registration.source_points < PC_REGISTER_MIN_POINTS) { /* which no reference can help */
         return PCGPU_OK;
     }
     const pcgpu_registration by_motion = f->registration;
-    double predicted[16];
-    const bool moving = pc_track_predict(t, time, predicted);
     const int count = t->ops->tries < t->kept ? t->ops->tries : t->kept;
     for (int i = 0; i < count && !f->registration.converged; i++) {
         PC_TRY(find_by_kept(t, slot_to_try(t, t->ops->tries, i), f, T));
-        if (moving) {
-            reject_ambiguous(t, predicted, T, &f->registration);
-        }
+        reject_ambiguous(t, s, T, &f->registration);
     }
     if (t->ops->known && !f->registration.converged) {
         PC_TRY(t->ops->search(t->owner, f, T));
@@ -298,14 +287,14 @@ static pcgpu_status take(pc_track *t, const void *data, double time, pcgpu_run *
 }
 
 /* Accepts the present frame at a pose. */
-static pcgpu_status accept(pc_track *t, const double T_world_frame[16], double time, bool joins) {
+static pcgpu_status accept(pc_track *t, double time, const pcgpu_odometry_frame *f) {
     double T[16];
-    PC_TRY(t->ops->accept(t->owner, T_world_frame, joins, T));
+    PC_TRY(t->ops->accept(t->owner, f->T_world_frame, f->keyframe, T));
     const int slot = keep(t, T);
     if (slot >= 0) {
         t->ops->keep(t->owner, slot);
     }
-    record_found(t, T, time);
+    record_found(t, T, time, f);
     return PCGPU_OK;
 }
 
@@ -319,22 +308,30 @@ static pcgpu_status add_first(pc_track *t, double time, pcgpu_odometry_frame *f)
     }
     memcpy(f->T_world_frame, t->init, sizeof f->T_world_frame);
     f->keyframe = true;
-    PC_TRY(accept(t, f->T_world_frame, time, true));
+    PC_TRY(accept(t, time, f));
     f->good = true;
     return PCGPU_OK;
 }
 
 static pcgpu_status add_next(pc_track *t, double time, pcgpu_odometry_frame *f) {
+    pc_search s = {0};
     double T[16];
-    PC_TRY(find(t, time, f, T));
+    pc_track_guess(t, time, &s.guesses);
+    PC_TRY(find(t, &s, f, T));
     if (!f->registration.converged) {
+        if (s.is_doubtful) {
+            t->is_doubtful = true;
+            t->time_doubtful = time;
+            memcpy(t->doubtful, s.doubtful, sizeof t->doubtful);
+        }
         return PCGPU_OK;
     }
     const bool relocalized = t->lost > 0;
     const double begin = pc_now();
     t->ops->to_caller(t->owner, T, f->T_world_frame);
     f->keyframe = t->ops->joins(t->owner, f->T_world_frame, f->registration.fitness);
-    PC_TRY(accept(t, f->T_world_frame, time, f->keyframe));
+    PC_TRY(accept(t, time, f));
+    pc_widen_covariance(t, &f->registration);
     pc_stage(&f->registration.run, "reference", begin);
     f->good = true;
     f->relocalized = relocalized;

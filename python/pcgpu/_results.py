@@ -145,6 +145,8 @@ class Frame:
     attempts: int  #: number of registrations; 0 for the first
     pose: Array  #: (4, 4) float64, T_world_frame: p_world = pose @ p_frame; NaN when it is lost
     registration: Optional[Registration]  #: the last one; None for the first
+    open: int  #: directions of translation that the scene leaves open; along these the pose follows the prediction
+    open_directions: Array  #: (6,) float64, unit vectors in the world, one after the other
 
     def __repr__(self) -> str:
         state = 'lost' if not self.good else 'recovered' if self.relocalized else 'found'

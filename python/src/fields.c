@@ -217,6 +217,8 @@ const field frame_fields[] = {FIELD(T, FIELD_BOOL, good),
                               FIELD(T, FIELD_INT, attempts),
                               MATRIX(T, T_world_frame, "pose", 4),
                               STRUCT(T, registration, registration_fields),
+                              FIELD(T, FIELD_INT, open),
+                              VECTOR(T, FIELD_DOUBLES, open_directions, 3 * PCGPU_MOST_OPEN),
                               END};
 #undef T
 

@@ -287,6 +287,35 @@ static void check_search(int reference) {
     make_scans(false, 1.0);
 }
 
+enum { BARE = 3, FOLLOWED = 10 };
+
+/* Scans [BARE, last) see the ground and two walls: nothing says how far along these the sensor has come. */
+static void check_open(int last, int wanted) {
+    const int reference = PCGPU_REFERENCE_MODEL;
+    static double poses[SCANS][16];
+    static pcgpu_odometry_frame frames[SCANS];
+    const pcgpu_odometry_params p = params_of(reference);
+    for (int i = BARE; i < last; i++) {
+        for (int64_t k = 0; k < POINTS; k++) {
+            memcpy(scans[i].data + 4 * k, scans[i].data + 4 * (k - k % 6 + k % 3), 4 * sizeof(float));
+        }
+    }
+    const int good = run(&p, 2, 0, poses, frames);
+    int open = 0;
+    for (int i = 0; i < SCANS; i++) {
+        const double *covariance = frames[i].registration.covariance, *direction = frames[i].open_directions;
+        open += frames[i].open == 1;
+        expect(frames[i].open == (i >= BARE && i < last && frames[i].good), names[reference], "open", "which", i);
+        expect(frames[i].open == 0 || (fabs(direction[0]) > 0.95 && covariance[21] > 0.01 && covariance[28] < 0.01),
+               names[reference], "open", "along the walls", i);
+    }
+    printf("%-9s open: %d of %d, %d have poses, at most %.1f mm off\n", names[reference], open, last - BARE, good,
+           1e3 * farthest(poses, truth));
+    expect(open == wanted && good == SCANS - (last - BARE - wanted), names[reference], "open", "how many", open);
+    expect(farthest(poses, truth) < 0.1, names[reference], "open", "near the truth", 0);
+    make_scans(false, 1.0);
+}
+
 static void check_deskewing(void) {
     static double poses[SCANS][16];
     static const char *const how[] = {"none", "time"};
@@ -624,6 +653,8 @@ int main(int argc, char **argv) {
         check_lost(r);
         check_search(r);
     }
+    check_open(BARE + 4, 4);
+    check_open(SCANS, FOLLOWED);
     check_far();
     check_refusals();
     check_icp();
