@@ -186,10 +186,11 @@ enum { FIRST_REACH = 16, FIRST_LOST = 2 };
 /* What is to be small: planes lie on each other, all that constrains the motion agrees, and the weakest direction is
  * constrained well. Fitness and score prefer that nothing has moved, where the rings of both scans match. Rings on the
  * ground lie on each other better than surfaces do, but constrain less: the geometric mean of the distances between
- * planes and of the uncertainty that follows from them. */
+ * planes and of the uncertainty that follows from them. Places that are off lie in the free space of the other scan. */
 static double disagreement(const pcgpu_registration *r) {
-    return r->converged && !r->degenerate && r->agreement > 0.0
-               ? r->plane_rmse / (r->agreement * sqrt(sqrt(r->eigenvalues[0])))
+    const double free = 1.0 - fmax(0.0, r->free_space) / FIRST_FREE;
+    return r->converged && !r->degenerate && r->agreement > 0.0 && free > 0.0
+               ? r->plane_rmse / (r->agreement * free * sqrt(sqrt(r->eigenvalues[0])))
                : INFINITY;
 }
 
