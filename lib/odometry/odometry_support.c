@@ -171,10 +171,9 @@ static void widen(pcgpu_registration *r, const double direction[3], double sigma
 
 void pc_follow_guess(const pc_track *t, const struct pc_guess *guess, pcgpu_odometry_frame *f, double T[16]) {
     pcgpu_registration *r = &f->registration;
-    const double limit = r->degenerate ? PC_DEGENERATE_NDT : PC_WELL_CONSTRAINED;
     double directions[3][3], mixed[16], there[16];
     int open = 0;
-    while (open < PCGPU_MOST_OPEN && (r->eigenvalues[open] < limit || (open == 0 && pc_is_uncertain(r)))) {
+    while (open < PCGPU_MOST_OPEN && r->eigenvalues[open] < PC_DEGENERATE_NDT) {
         open++;
     }
     memcpy(mixed, T, sizeof mixed);
@@ -204,6 +203,6 @@ void pc_widen_covariance(const pc_track *t, pcgpu_registration *r) {
     double directions[3][3];
     if (t->near > 0.0 && share > 0.0) {
         weak_directions(r, directions);
-        widen(r, directions[0], t->near * share);
+        widen(r, directions[0], 2.0 * t->near * share);
     }
 }

@@ -124,7 +124,7 @@ static pcgpu_status stay_near(const pc_track *t, pc_search *s, pc_attempt *attem
         }
         return PCGPU_OK;
     }
-    if (found && s->open.open == 0) {
+    if (found && f->registration.degenerate && s->open.open == 0) {
         s->open.registration = f->registration;
         memcpy(s->T_open, near, sizeof near);
         pc_follow_guess(t, s->guess, &s->open, s->T_open);
