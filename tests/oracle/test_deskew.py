@@ -83,12 +83,13 @@ def test_unknown_unit():
 
 
 def test_jitter():
-    """Stamps of 0.11 and 0.09 s of sweeps that are 0.1 s apart."""
+    """Stamps that are off by 5 ms up and down, and by up to 20 ms at random, of sweeps that are 0.1 s apart."""
     with tempfile.TemporaryDirectory() as folder:
         stamps = pathlib.Path(folder) / 'stamps.txt'
-        stamps.write_text(''.join(f'{k * PERIOD + 0.005 * (-1) ** k:.6f}\n' for k in range(SWEEPS)))
-        worst, _ = errors(folder, 1, 1, '--timestamps', str(stamps))
-        check(worst < 2, 'stamps that jitter', f'{worst:.1f} mm')
+        for off in (0.005 * (-1.) ** np.arange(SWEEPS), np.random.default_rng(5).uniform(-.02, .02, SWEEPS)):
+            stamps.write_text(''.join(f'{k * PERIOD + off[k]:.6f}\n' for k in range(SWEEPS)))
+            worst, _ = errors(folder, 1, 1, '--timestamps', str(stamps))
+            check(worst < 2, f'stamps that jitter by up to {max(abs(off))} s', f'{worst:.1f} mm')
     passed('stamps that jitter do not change the motion in a sweep')
 
 
