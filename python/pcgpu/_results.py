@@ -146,7 +146,7 @@ class Frame:
     pose: Array  #: (4, 4) float64, T_world_frame: p_world = pose @ p_frame; NaN when it is lost
     registration: Optional[Registration]  #: the last one; None for the first
     open: int  #: directions of translation that the scene leaves open; along these the pose follows the prediction
-    open_directions: Array  #: (6,) float64, unit vectors in the world, one after the other
+    open_directions: Array  #: (open, 3) float64, unit vectors in the world
 
     def __repr__(self) -> str:
         state = 'lost' if not self.good else 'recovered' if self.relocalized else 'found'
@@ -258,6 +258,7 @@ def frame(values: Dict[str, Any], kind: str) -> Frame:
     last = values['registration']
     values['registration'] = registration(last, kind) if values['attempts'] else None
     values['pose'] = give(values['pose'], kind)
+    values['open_directions'] = give(values['open_directions'].reshape(-1, 3)[:values['open']], kind)
     return Frame(**values)
 
 
