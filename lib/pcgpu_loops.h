@@ -37,6 +37,13 @@ typedef struct pcgpu_pose_graph_result {
 pcgpu_status pcgpu_pose_graph_solve(pcgpu_context *context, double *poses, int64_t count, const pcgpu_pose_edge *edges,
                                     int64_t edge_count, int max_iterations, pcgpu_pose_graph_result *result);
 
+/* The covariance of each pose, count x 36: of a motion in the frame of the pose, rotation (radians) before translation
+ * (metres), relative to the first pose of its component, which has zeros, as have poses without edges. It is
+ * the inverse of the system of the edges at these poses, by their sigmas and kernels. Time grows as the square of the
+ * number of poses. Errors: as pcgpu_pose_graph_solve. */
+pcgpu_status pcgpu_pose_graph_covariances(pcgpu_context *context, const double *poses, int64_t count,
+                                          const pcgpu_pose_edge *edges, int64_t edge_count, double *covariances);
+
 /* The lengths of both parts of an edge's residual: radians and metres. */
 void pcgpu_pose_edge_residual(const double *poses, const pcgpu_pose_edge *edge, double residual[2]);
 

@@ -26,123 +26,15 @@ typedef struct graph {
     double *b, *step, *work, (*diagonal)[6];
 } graph;
 
-/* ---- an edge ----------------------------------------------------------------------------------------------------- */
-
-/* E, and the weight of its squared residual: 1 within the kernel. */
-typedef struct edge_error {
-    double q[4], t[3]; /* q[0] >= 0 */
-    double square;     /* of the residual in standard deviations */
-    double weight;
-} edge_error;
-
-static void multiply(const double a[4], const double b[4], double out[4]) {
-    double r[4];
-    memcpy(r, b, sizeof r);
-    pc_quaternion_turned(a, r);
-    memcpy(out, r, sizeof r);
-}
-
-static void conjugate(const double q[4], double out[4]) {
-    out[0] = q[0];
-    for (int k = 1; k < 4; k++) {
-        out[k] = -q[k];
-    }
-}
-
-/* R^T v */
-static void turn_back(const double R[9], const double v[3], double out[3]) {
-    for (int k = 0; k < 3; k++) {
-        out[k] = (R[k] * v[0] + R[3 + k] * v[1]) + R[6 + k] * v[2];
-    }
-}
-
-static void find_error(const pc_pose *from, const pc_pose *to, const pc_pose *measured, const pcgpu_pose_edge *edge,
-                       edge_error *e) {
-    double R[9], Z[9], back[4], away[3], there[3];
-    pc_quaternion_matrix(from->q, R);
-    pc_quaternion_matrix(measured->q, Z);
-    conjugate(from->q, back);
-    multiply(back, to->q, e->q);
-    conjugate(measured->q, back);
-    multiply(back, e->q, e->q);
-    for (int k = 0; k < 3; k++) {
-        away[k] = to->t[k] - from->t[k];
-    }
-    turn_back(R, away, there);
-    for (int k = 0; k < 3; k++) {
-        there[k] -= measured->t[k];
-    }
-    turn_back(Z, there, e->t);
-    for (int k = 3; k >= 0; k--) {
-        e->q[k] = e->q[0] < 0.0 ? -e->q[k] : e->q[k];
-    }
-    e->square = 4.0 * pc_square3(e->q + 1) / (edge->sigma[0] * edge->sigma[0]) +
-                pc_square3(e->t) / (edge->sigma[1] * edge->sigma[1]);
-    const double length = sqrt(e->square);
-    e->weight = edge->kernel > 0.0 && length > edge->kernel ? edge->kernel / length : 1.0;
-}
-
-/* Huber's: e^2 within the kernel k, 2 k e - k^2 beyond. */
-static double cost_of(const pcgpu_pose_edge *edge, const edge_error *e) {
-    return e->weight < 1.0 ? 2.0 * edge->kernel * sqrt(e->square) - edge->kernel * edge->kernel : e->square;
-}
-
 static double total_cost(const graph *g, const pc_pose *poses) {
     double sum = 0.0;
     for (int64_t i = 0; i < g->edge_count; i++) {
         const pcgpu_pose_edge *edge = &g->edges[i];
-        edge_error e;
-        find_error(&poses[edge->from], &poses[edge->to], &g->measured[i], edge, &e);
-        sum += cost_of(edge, &e);
+        pc_edge_error e;
+        pc_edge_measure(&poses[edge->from], &poses[edge->to], &g->measured[i], edge, &e);
+        sum += pc_edge_cost(edge, &e);
     }
     return sum;
-}
-
-static void skew(const double v[3], double S[9]) {
-    const double s[9] = {0.0, -v[2], v[1], v[2], 0.0, -v[0], -v[1], v[0], 0.0};
-    memcpy(S, s, sizeof s);
-}
-
-/* a b, or a b^T */
-static void multiply3(const double a[9], const double b[9], bool transposed, double out[9]) {
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            const double *column = transposed ? b + 3 * k : b + k;
-            const int next = transposed ? 1 : 3;
-            out[3 * i + k] = (a[3 * i] * column[0] + a[3 * i + 1] * column[next]) + a[3 * i + 2] * column[2 * next];
-        }
-    }
-}
-
-/* The derivatives of the residual by both poses, rows and columns (rotation, translation). With v the vector part of E,
- * w its scalar, and a rotation d of `to`: w d + v x d; E is turned from the left by `from`, seen through the
- * measurement. */
-static void derive(const edge_error *e, const pc_pose *measured, double of_from[36], double of_to[36]) {
-    double E[9], Z[9], back[9], v[9], right[9], left[9], arm[9], moment[9], turned[9];
-    pc_quaternion_matrix(e->q, E);
-    pc_quaternion_matrix(measured->q, Z);
-    skew(e->q + 1, v);
-    for (int i = 0; i < 9; i++) {
-        right[i] = (i % 4 == 0 ? e->q[0] : 0.0) + v[i];
-        left[i] = v[i] - (i % 4 == 0 ? e->q[0] : 0.0);
-        back[i] = Z[3 * (i % 3) + i / 3];
-    }
-    multiply3(left, Z, true, turned);
-    skew(e->t, arm);
-    multiply3(arm, Z, true, moment);
-    skew(measured->t, arm);
-    multiply3(back, arm, false, v);
-    memset(of_from, 0, 36 * sizeof *of_from);
-    memset(of_to, 0, 36 * sizeof *of_to);
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 3; k++) {
-            of_from[6 * i + k] = turned[3 * i + k];
-            of_from[6 * (3 + i) + k] = moment[3 * i + k] + v[3 * i + k];
-            of_from[6 * (3 + i) + 3 + k] = -back[3 * i + k];
-            of_to[6 * i + k] = right[3 * i + k];
-            of_to[6 * (3 + i) + 3 + k] = E[3 * i + k];
-        }
-    }
 }
 
 /* a^T W b, and a^T W r into g. */
@@ -170,9 +62,9 @@ static void add_edge(graph *g, int64_t index) {
     const pcgpu_pose_edge *edge = &g->edges[index];
     const int32_t from = g->variable[edge->from], to = g->variable[edge->to];
     double of_from[36], of_to[36], block[36], r[6], weights[6];
-    edge_error e;
-    find_error(&g->poses[edge->from], &g->poses[edge->to], &g->measured[index], edge, &e);
-    derive(&e, &g->measured[index], of_from, of_to);
+    pc_edge_error e;
+    pc_edge_measure(&g->poses[edge->from], &g->poses[edge->to], &g->measured[index], edge, &e);
+    pc_edge_derive(&e, &g->measured[index], of_from, of_to);
     for (int k = 0; k < 3; k++) {
         r[k] = 2.0 * e.q[1 + k];
         r[3 + k] = e.t[k];
@@ -226,7 +118,8 @@ static void take_step(graph *g) {
             p->t[k] += (R[3 * k] * step[3] + R[3 * k + 1] * step[4]) + R[3 * k + 2] * step[5];
         }
         pc_quaternion_turn(step, d);
-        multiply(p->q, d, p->q);
+        pc_quaternion_turned(p->q, d);
+        memcpy(p->q, d, sizeof d);
         pc_quaternion_normalize(p->q);
     }
 }
@@ -350,47 +243,74 @@ static void free_graph(graph *g) {
     free(g->work);
 }
 
+/* The graph at these poses; free it in any case. */
+static pcgpu_status open_graph(pcgpu_context *context, const double *poses, graph *g, pcgpu_pose_graph_result *result) {
+    *result = (pcgpu_pose_graph_result){0};
+    pc_clear_error(context);
+    if (g->count < 0 || g->count >= INT32_MAX || g->edge_count < 0 || g->edge_count >= INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld poses and %lld edges; give 0 to 2^31 - 2",
+                       (long long)g->count, (long long)g->edge_count);
+    }
+    for (int64_t i = 0; i < g->edge_count; i++) {
+        PC_TRY(check_edge(context, poses, g->count, &g->edges[i], i));
+    }
+    bool good = allocate(g);
+    if (good) {
+        for (int64_t i = 0; i < g->count; i++) {
+            g->poses[i] = pc_matrix_pose(poses + 16 * i); /* not used where it is not a pose */
+        }
+        for (int64_t i = 0; i < g->edge_count; i++) {
+            g->measured[i] = pc_matrix_pose(g->edges[i].T_from_to);
+        }
+        number_variables(g, (int32_t *)g->work, result);
+        good = lay_matrix(g);
+    }
+    return good ? PCGPU_OK : pc_fail_memory(context, 512 * (uint64_t)(g->count + g->edge_count), "the pose graph");
+}
+
 pcgpu_status pcgpu_pose_graph_solve(pcgpu_context *context, double *poses, int64_t count, const pcgpu_pose_edge *edges,
                                     int64_t edge_count, int max_iterations, pcgpu_pose_graph_result *result) {
     graph g = {.edges = edges, .count = count, .edge_count = edge_count};
-    *result = (pcgpu_pose_graph_result){0};
-    pc_clear_error(context);
-    if (count < 0 || count >= INT32_MAX || edge_count < 0 || edge_count >= INT32_MAX || max_iterations < 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld poses, %lld edges and %d iterations; give 0 to 2^31 - 2, and at least one iteration",
-                       (long long)count, (long long)edge_count, max_iterations);
+    pcgpu_status status;
+    PC_TRY_OR(done, status, open_graph(context, poses, &g, result));
+    if (max_iterations < 1) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d iterations; give at least one", max_iterations);
+        goto done;
     }
-    for (int64_t i = 0; i < edge_count; i++) {
-        PC_TRY(check_edge(context, poses, count, &edges[i], i));
-    }
-    bool good = allocate(&g);
-    if (good) {
-        for (int64_t i = 0; i < count; i++) {
-            g.poses[i] = pc_matrix_pose(poses + 16 * i); /* not used where it is not a pose */
-        }
-        for (int64_t i = 0; i < edge_count; i++) {
-            g.measured[i] = pc_matrix_pose(edges[i].T_from_to);
-        }
-        number_variables(&g, (int32_t *)g.work, result);
-        good = lay_matrix(&g);
-    }
-    if (good) {
-        optimize(&g, max_iterations, result);
-        for (int64_t i = 0; i < count && result->final_cost < result->initial_cost; i++) {
-            if (g.variable[i] >= 0) {
-                pc_pose_matrix(&g.poses[i], poses + 16 * i);
-            }
+    optimize(&g, max_iterations, result);
+    for (int64_t i = 0; i < count && result->final_cost < result->initial_cost; i++) {
+        if (g.variable[i] >= 0) {
+            pc_pose_matrix(&g.poses[i], poses + 16 * i);
         }
     }
+done:
     free_graph(&g);
-    return good ? PCGPU_OK : pc_fail_memory(context, 512 * (uint64_t)(count + edge_count), "the pose graph");
+    return status;
 }
 
-void pcgpu_pose_edge_residual(const double *poses, const pcgpu_pose_edge *edge, double residual[2]) {
-    const pc_pose from = pc_matrix_pose(poses + 16 * edge->from), to = pc_matrix_pose(poses + 16 * edge->to),
-                  measured = pc_matrix_pose(edge->T_from_to);
-    edge_error e;
-    find_error(&from, &to, &measured, edge, &e);
-    residual[0] = 2.0 * pc_norm3(e.q + 1);
-    residual[1] = pc_norm3(e.t);
+pcgpu_status pcgpu_pose_graph_covariances(pcgpu_context *context, const double *poses, int64_t count,
+                                          const pcgpu_pose_edge *edges, int64_t edge_count, double *covariances) {
+    graph g = {.edges = edges, .count = count, .edge_count = edge_count};
+    pcgpu_pose_graph_result counts;
+    pcgpu_status status;
+    PC_TRY_OR(done, status, open_graph(context, poses, &g, &counts));
+    linearize(&g, 0.0);
+    if (!pc_block_matrix_factor(&g.H)) {
+        status = pc_fail(context, PCGPU_ERROR_ARGUMENT, "the edges leave a pose open; give smaller deviations");
+        goto done;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        double *to = covariances + 36 * i;
+        memset(to, 0, 36 * sizeof *to);
+        for (int k = 0; k < 6 && g.variable[i] >= 0; k++) { /* columns of the inverse */
+            double *column = g.step + 6 * (int64_t)g.variable[i];
+            memset(g.step, 0, 6 * (size_t)g.variables * sizeof *g.step);
+            column[k] = 1.0;
+            pc_block_matrix_solve(&g.H, g.step, g.work);
+            memcpy(to + 6 * k, column, 6 * sizeof *to);
+        }
+    }
+done:
+    free_graph(&g);
+    return status;
 }

@@ -1,9 +1,28 @@
-/* Shared by the files of pose graphs: pose_graph.c (edges, iterations) and pose_graph_factor.c (the sparse linear
- * system). */
+/* Shared by the files of pose graphs: pose_graph.c (the system and its iterations), pose_graph_edge.c (residuals) and
+ * pose_graph_factor.c (the sparse linear system). */
 #ifndef PC_POSE_GRAPH_H
 #define PC_POSE_GRAPH_H
 
 #include "pcgpu_loops.h"
+#include "pose.h"
+
+/* ---- an edge ----------------------------------------------------------------------------------------------------- */
+
+/* E, and the weight of its squared residual: 1 within the kernel. */
+typedef struct pc_edge_error {
+    double q[4], t[3]; /* q[0] >= 0 */
+    double square;     /* of the residual in standard deviations */
+    double weight;
+} pc_edge_error;
+
+void pc_edge_measure(const pc_pose *from, const pc_pose *to, const pc_pose *measured, const pcgpu_pose_edge *edge,
+                     pc_edge_error *e);
+/* Huber's: e^2 within the kernel k, 2 k e - k^2 beyond. */
+double pc_edge_cost(const pcgpu_pose_edge *edge, const pc_edge_error *e);
+/* The derivatives of the residual by both poses, rows and columns (rotation, translation). */
+void pc_edge_derive(const pc_edge_error *e, const pc_pose *measured, double of_from[36], double of_to[36]);
+
+/* ---- the linear system ------------------------------------------------------------------------------------------- */
 
 /* A symmetric matrix of 6x6 blocks and its Cholesky factor, which takes its place. Columns are in the order of
  * elimination; column k has the block D[k] on the diagonal and below it the blocks B[start[k]] to B[start[k + 1] - 1]

@@ -347,14 +347,48 @@ static void test_long(void **unused) {
     free(edges);
 }
 
+/* Along a straight chain without rotations, variances add up, and a rotation moves what follows; a second equal edge
+ * halves the variances; the first pose and a pose without edges have none. */
+static void test_covariances(void **unused) {
+    (void)unused;
+    enum { N = 4 };
+    double poses[16 * (N + 1)], C[36 * (N + 1)];
+    pcgpu_pose_edge edges[2 * N];
+    for (int i = 0; i <= N; i++) {
+        const double v[6] = {0, 0, 0, i, 0, 0};
+        transform_of(v, poses + 16 * i);
+    }
+    for (int i = 0; i + 1 < N; i++) {
+        const double step[6] = {0, 0, 0, 1, 0, 0};
+        edges[i] = (pcgpu_pose_edge){.from = i, .to = i + 1, .sigma = {0.01, 0.1}};
+        transform_of(step, edges[i].T_from_to);
+        edges[N - 1 + i] = edges[i];
+    }
+    for (int twice = 1; twice <= 2; twice++) {
+        assert_int_equal(pcgpu_pose_graph_covariances(context, poses, N + 1, edges, twice * (N - 1), C), PCGPU_OK);
+        for (int i = 0; i <= N; i++) {
+            double across = 0.0; /* by the rotations of the edges before, each at its distance */
+            const int steps = i < N ? i : 0;
+            for (int k = 1; k < steps; k++) {
+                across += 1e-4 * (steps - k) * (steps - k);
+            }
+            assert_true(fabs(C[36 * i] - 1e-4 * steps / twice) < 1e-9);
+            assert_true(fabs(C[36 * i + 21] - 1e-2 * steps / twice) < 1e-9);
+            assert_true(fabs(C[36 * i + 28] - (1e-2 * steps + across) / twice) < 1e-9);
+        }
+    }
+    edges[0].sigma[0] = 0.0;
+    assert_int_equal(pcgpu_pose_graph_covariances(context, poses, N + 1, edges, N - 1, C), PCGPU_ERROR_ARGUMENT);
+}
+
 int main(void) {
     const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
     if (pcgpu_open(&settings, &context) != PCGPU_OK) {
         return 1;
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense), cmocka_unit_test(test_exact),
-                                       cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_hostile),
-                                       cmocka_unit_test(test_long)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_covariances), cmocka_unit_test(test_against_dense),
+                                       cmocka_unit_test(test_exact),       cmocka_unit_test(test_same_bytes),
+                                       cmocka_unit_test(test_hostile),     cmocka_unit_test(test_long)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
     return failed;
