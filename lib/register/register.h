@@ -86,6 +86,7 @@ void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_back
                       const pcgpu_register_params *params, pcgpu_registration *result);
 pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 /* The clouds as what their sensors saw, borrowed; `views` are made when they are needed: drop them. */
+pc_seen pc_register_seen(const pcgpu_cloud *cloud, pc_view **view);
 void pc_register_see(const pcgpu_cloud *source, const pcgpu_cloud *target, pc_seen seen[2], pc_view *views[2]);
 /* Takes the offsets of the clouds, and the clouds as what their sensors saw, borrowed until the registration is closed.
  */
@@ -98,6 +99,8 @@ typedef struct pc_start {
     int32_t score;
     int levels; /* of method ndt that reach from here to the result; 0: all */
 } pc_start;
+/* Parameters of a registration from this start alone. */
+void pc_register_begin_at(pcgpu_register_params *params, const pc_start *start);
 typedef pcgpu_status pc_search_fn(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
                                   const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
                                   int *count);

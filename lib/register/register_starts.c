@@ -129,15 +129,19 @@ static pcgpu_status do_start(trials *t, int i) {
     return status;
 }
 
-/* Adds a start that is not yet tried. */
-static void add_start(trials *t, const pc_start *start) {
-    pcgpu_register_params *p = &t->params[t->count];
-    *p = *t->given;
+void pc_register_begin_at(pcgpu_register_params *p, const pc_start *start) {
     p->search = PCGPU_SEARCH_NEVER;
     memcpy(p->init, start->T, sizeof p->init);
     if (p->method == PCGPU_REGISTER_NDT && start->levels > 0 && start->levels < pc_register_levels(p)) {
         p->levels = start->levels;
     }
+}
+
+/* Adds a start that is not yet tried. */
+static void add_start(trials *t, const pc_start *start) {
+    pcgpu_register_params *p = &t->params[t->count];
+    *p = *t->given;
+    pc_register_begin_at(p, start);
     t->starts[t->count++] = *start;
 }
 

@@ -48,18 +48,17 @@ static bool enough_points(pc_register_work *w) {
     return false;
 }
 
-static pc_seen seen_by(const pcgpu_cloud *cloud) {
+pc_seen pc_register_seen(const pcgpu_cloud *cloud, pc_view **view) {
     const float *p = cloud->data; /* NULL of a cloud without rows */
     pc_seen seen = {.n = cloud->rows, .x = p, .y = p ? p + 1 : NULL, .z = p ? p + 2 : NULL, .stride = cloud->columns};
     memcpy(seen.offset, cloud->offset, sizeof seen.offset);
+    seen.view = view;
     return seen;
 }
 
 void pc_register_see(const pcgpu_cloud *source, const pcgpu_cloud *target, pc_seen seen[2], pc_view *views[2]) {
-    seen[0] = seen_by(source);
-    seen[1] = seen_by(target);
-    seen[0].view = &views[0];
-    seen[1].view = &views[1];
+    seen[0] = pc_register_seen(source, &views[0]);
+    seen[1] = pc_register_seen(target, &views[1]);
 }
 
 void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target) {

@@ -221,10 +221,13 @@ static void descriptor_range(void *state, int64_t begin, int64_t end) {
     make_descriptors_for(d->simd)(d, begin, end);
 }
 
-static pcgpu_status describe(pcgpu_context *context, const pcgpu_cloud *cloud, bool from_origin, pc_features *f) {
+pcgpu_status pc_features_describe(pcgpu_context *context, const pcgpu_cloud *cloud, bool from_origin, pc_features *f) {
     const size_t n = (size_t)f->n;
     describing d = {.f = f, .offset = cloud->offset, .from_origin = from_origin, .simd = pc_context_simd(context)};
     pcgpu_status status = PCGPU_OK;
+    if (n == 0) {
+        return PCGPU_OK;
+    }
     f->points.normals = calloc(3 * n, sizeof *f->points.normals);
     f->descriptors = malloc(n * PC_DESCRIPTOR_PADDED * sizeof *f->descriptors);
     d.neighbours = malloc(n * MOST_NEIGHBOURS * sizeof *d.neighbours);
@@ -248,13 +251,13 @@ done:
 
 /* ---- voxels ------------------------------------------------------------------------------------------------------ */
 
-/* The longest side of the box of both clouds. */
-static double span_of(const pc_rows all[2]) {
+/* The longest side of the box of points. */
+static double span_of(const pc_rows *all) {
     double span = 0.0;
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 3; i++) {
         float low = INFINITY, high = -INFINITY;
-        for (int64_t k = 0; k < all[i / 3].n; k++) {
-            const float v = all[i / 3].xyz[3 * k + i % 3];
+        for (int64_t k = 0; k < all->n; k++) {
+            const float v = all->xyz[3 * k + i];
             low = v < low ? v : low;
             high = v > high ? v : high;
         }
@@ -263,73 +266,27 @@ static double span_of(const pc_rows all[2]) {
     return span;
 }
 
-/* The first size of voxels that is tried: that of the registration, where a grid can have it. */
-static pcgpu_status first_voxel(pcgpu_context *context, const pcgpu_register_params *params, const pc_rows all[2],
-                                const pcgpu_cloud *target, double *voxel) {
-    const double least = span_of(all) / MOST_CELLS;
-    double extent = 0.0;
-    *voxel = params->voxel;
-    if (*voxel <= 0.0) {
-        PC_TRY(pc_scan_spacing(context, target, params->drop_origin, voxel, &extent));
-    }
-    *voxel = *voxel > least ? *voxel : least;
-    return PCGPU_OK;
-}
-
-static pcgpu_status downsample(pc_register_work *w, const pc_rows all[2], double voxel, pc_features features[2]) {
-    int64_t most;
-    do {
-        most = 0;
-        for (int i = 0; i < 2; i++) {
-            PC_TRY(pc_rows_downsample(w, &all[i], voxel, &features[i].points));
-            most = features[i].points.n > most ? features[i].points.n : most;
-            features[i].voxel = voxel;
-            features[i].n = (int)(most <= PC_FEATURES_MOST ? features[i].points.n : 0);
-        }
-        voxel *= 2.0;
-    } while (most > PC_FEATURES_MOST);
-    return PCGPU_OK;
-}
-
-/* Whether both clouds were seen from their origins, as scans are, and not maps and objects. */
-static bool seen_from_origins(pcgpu_context *context, const pcgpu_cloud *clouds[2], double voxel) {
-    pc_view *views[2] = {NULL, NULL};
-    pc_seen seen[2];
-    pc_register_see(clouds[0], clouds[1], seen, views);
-    pc_view_make(context, seen, 2, voxel);
-    const bool both = pc_view_is_from_origin(views[0]) && pc_view_is_from_origin(views[1]);
-    pc_view_drop(&views[0]);
-    pc_view_drop(&views[1]);
-    return both;
-}
-
-pcgpu_status pc_features_make(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *clouds[2],
-                              pc_features features[2]) {
+pcgpu_status pc_features_sample(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
+                                double voxel, int most, pc_features *f) {
     pcgpu_registration ignored = {0};
     pcgpu_register_params own = *params;
     own.method = PCGPU_REGISTER_POINT; /* which takes no normals */
     pc_register_work w = {.context = context, .backend = context->cpu, .params = &own, .result = &ignored};
-    pc_rows all[2] = {{0}};
+    pc_rows all = {0};
     pcgpu_status status;
-    features[0] = features[1] = (pc_features){0};
-    for (int i = 0; i < 2; i++) {
-        PC_TRY_OR(done, status, pc_rows_select(&w, clouds[i], &all[i]));
-    }
-    if (all[0].n > 0 && all[1].n > 0) {
-        const bool from_sensors = seen_from_origins(context, clouds, params->voxel);
-        double voxel;
-        PC_TRY_OR(done, status, first_voxel(context, params, all, clouds[1], &voxel));
-        if (!(voxel > 0.0)) { /* of points at one place */
-            goto done;
+    pc_features_free(f);
+    PC_TRY_OR(done, status, pc_rows_select(&w, cloud, &all));
+    f->voxel = fmax(voxel, span_of(&all) / MOST_CELLS); /* where a grid can have it */
+    while (all.n > 0 && f->voxel > 0.0) {               /* 0: of points at one place */
+        PC_TRY_OR(done, status, pc_rows_downsample(&w, &all, f->voxel, &f->points));
+        if (f->points.n <= most) {
+            f->n = (int)f->points.n;
+            break;
         }
-        PC_TRY_OR(done, status, downsample(&w, all, voxel, features));
-        for (int i = 0; i < 2; i++) {
-            PC_TRY_OR(done, status, describe(context, clouds[i], from_sensors, &features[i]));
-        }
+        f->voxel *= 2.0;
     }
 done:
-    pc_rows_free(&all[0]);
-    pc_rows_free(&all[1]);
+    pc_rows_free(&all);
     return status;
 }
 
@@ -358,11 +315,9 @@ static void add_offsets(const pcgpu_cloud *source, const pcgpu_cloud *target, do
     }
 }
 
-pcgpu_status pc_search_features(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
-                                const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
-                                int *count) {
-    (void)degrees;
-    pc_features features[2] = {{0}};
+pcgpu_status pc_features_starts(pcgpu_context *context, const pcgpu_register_params *params,
+                                const pc_features *of_source, const pc_features *of_target, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count) {
     pc_match *matches = malloc(PC_MATCHES_MOST * sizeof *matches);
     int found = 0;
     pcgpu_status status;
@@ -370,16 +325,62 @@ pcgpu_status pc_search_features(pcgpu_context *context, const pcgpu_register_par
     if (!matches) {
         return pc_fail_memory(context, PC_MATCHES_MOST * sizeof *matches, "the features");
     }
-    PC_TRY_OR(done, status, pc_features_make(context, params, (const pcgpu_cloud *[2]){source, target}, features));
-    PC_TRY_OR(done, status, pc_features_match(context, &features[0], &features[1], matches, &found));
-    PC_TRY_OR(done, status, pc_features_agree(context, &features[0], &features[1], matches, found, starts, count));
+    PC_TRY_OR(done, status, pc_features_match(context, of_source, of_target, matches, &found));
+    PC_TRY_OR(done, status, pc_features_agree(context, of_source, of_target, matches, found, starts, count));
     for (int i = 0; i < *count; i++) {
-        starts[i].levels = levels_for(params, features[0].voxel);
+        starts[i].levels = levels_for(params, of_source->voxel);
         add_offsets(source, target, starts[i].T);
     }
 done:
-    pc_features_free(&features[0]);
-    pc_features_free(&features[1]);
     free(matches);
+    return status;
+}
+
+/* Whether both clouds were seen from their origins, as scans are, and not maps and objects. */
+static bool seen_from_origins(pcgpu_context *context, const pcgpu_cloud *clouds[2], double voxel) {
+    pc_view *views[2] = {NULL, NULL};
+    pc_seen seen[2];
+    pc_register_see(clouds[0], clouds[1], seen, views);
+    pc_view_make(context, seen, 2, voxel);
+    const bool both = pc_view_is_from_origin(views[0]) && pc_view_is_from_origin(views[1]);
+    pc_view_drop(&views[0]);
+    pc_view_drop(&views[1]);
+    return both;
+}
+
+/* Of both clouds, with one size of voxels. */
+static pcgpu_status make_features(pcgpu_context *context, const pcgpu_register_params *params,
+                                  const pcgpu_cloud *clouds[2], pc_features f[2]) {
+    double voxel = params->voxel, extent;
+    if (voxel <= 0.0) {
+        PC_TRY(pc_scan_spacing(context, clouds[1], params->drop_origin, &voxel, &extent));
+    }
+    for (int i = 0; i < 2; i++) {
+        PC_TRY(pc_features_sample(context, params, clouds[i], voxel, PC_FEATURES_MOST, &f[i]));
+    }
+    const double common = fmax(f[0].voxel, f[1].voxel);
+    for (int i = 0; i < 2; i++) {
+        PC_TRY(f[i].voxel < common ? pc_features_sample(context, params, clouds[i], common, PC_FEATURES_MOST, &f[i])
+                                   : PCGPU_OK);
+    }
+    const bool from_sensors = f[0].n > 0 && f[1].n > 0 && seen_from_origins(context, clouds, params->voxel);
+    for (int i = 0; i < 2; i++) {
+        PC_TRY(pc_features_describe(context, clouds[i], from_sensors, &f[i]));
+    }
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_search_features(pcgpu_context *context, const pcgpu_register_params *params, double degrees,
+                                const pcgpu_cloud *source, const pcgpu_cloud *target, pc_start starts[PC_STARTS],
+                                int *count) {
+    (void)degrees;
+    pc_features f[2] = {{0}};
+    pcgpu_status status;
+    *count = 0;
+    PC_TRY_OR(done, status, make_features(context, params, (const pcgpu_cloud *[2]){source, target}, f));
+    PC_TRY_OR(done, status, pc_features_starts(context, params, &f[0], &f[1], source, target, starts, count));
+done:
+    pc_features_free(&f[0]);
+    pc_features_free(&f[1]);
     return status;
 }

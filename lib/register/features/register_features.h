@@ -17,15 +17,17 @@ typedef struct pc_features {
     int16_t *descriptors; /* PC_DESCRIPTOR_PADDED a point */
 } pc_features;
 
-/* Starts in any rotation; `degrees` is not used. Errors: MEMORY. */
+/* Starts in any rotation, of two clouds; `degrees` is not used. Errors: MEMORY. */
 pc_search_fn pc_search_features;
 
-/* Describes both clouds by voxels of one size: that of the registration, or as much wider, by powers of two, as both
- * need to have no more than PC_FEATURES_MOST points. Normals point to the sensors where both clouds were seen from
- * their origins, else to the side of their neighbours. Free them in any case. Errors: MEMORY. */
+/* The points of a cloud: means of voxels of this size, or as much wider, by powers of two, as are needed for no more
+ * than `most` points. Then their descriptors: normals point to the sensor where the cloud and those that it is compared
+ * with were seen from their origins, else to the side of their neighbours. Free them in any case. Errors: MEMORY. */
 enum { PC_FEATURES_MOST = 3000 };
-pcgpu_status pc_features_make(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *clouds[2],
-                              pc_features features[2]);
+pcgpu_status pc_features_sample(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
+                                double voxel, int most, pc_features *features);
+pcgpu_status pc_features_describe(pcgpu_context *context, const pcgpu_cloud *cloud, bool from_origin,
+                                  pc_features *features);
 void pc_features_free(pc_features *features);
 
 /* A point of the source and one of the target that are each other's nearest by their descriptors. */
@@ -41,5 +43,10 @@ pcgpu_status pc_features_match(pcgpu_context *context, const pc_features *source
  * MEMORY. */
 pcgpu_status pc_features_agree(pcgpu_context *context, const pc_features *source, const pc_features *target,
                                const pc_match *matches, int count, pc_start starts[PC_STARTS], int *found);
+
+/* The same as starts of a registration, of clouds whose features have voxels of one size. Errors: MEMORY. */
+pcgpu_status pc_features_starts(pcgpu_context *context, const pcgpu_register_params *params,
+                                const pc_features *of_source, const pc_features *of_target, const pcgpu_cloud *source,
+                                const pcgpu_cloud *target, pc_start starts[PC_STARTS], int *count);
 
 #endif
