@@ -132,6 +132,48 @@ typedef struct pcgpu_pair {
 pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pairs, int count,
                                   const pcgpu_register_params *params, pcgpu_registration *results);
 
+/* ---- sets of clouds ---------------------------------------------------------------------------------------------- */
+
+/* A cloud of a set. */
+typedef struct pcgpu_set_cloud {
+    int group;                /* of clouds that fit each other. 0: the largest, of equal ones that of the first cloud */
+    int links;                /* on which the pose rests; 0: the cloud fits no other, and is a group of its own */
+    double T_group_cloud[16]; /* row-major: maps points of the cloud into the frame of the first cloud of its group */
+    double center[3];         /* centroid of its usable points, file coordinates */
+    double covariance[36];    /* of a motion about the centre, in the axes of the frame of the group: rotation (radians)
+                                 before translation (metres), relative to the first cloud of the group, which has 0 */
+} pcgpu_set_cloud;
+
+/* A registration of two clouds that the poses rest on. */
+typedef struct pcgpu_set_link {
+    int source, target;         /* indices of the clouds */
+    double T_target_source[16]; /* row-major, by registration */
+    double score, overlap;      /* as in pcgpu_registration */
+    double residual[2];         /* from the poses: radians, and metres at the source's centroid */
+} pcgpu_set_link;
+
+typedef struct pcgpu_set {
+    int count, link_count;
+    pcgpu_set_cloud *clouds; /* count, in their order */
+    pcgpu_set_link *links;   /* link_count, by target, then source */
+    int groups;              /* with those of one cloud */
+    int placed;              /* clouds of group 0; 0 when no two clouds fit */
+    int registered;          /* pairs of clouds */
+    int refused;             /* of these: the registration converged, and contradicts others */
+    pcgpu_run run;
+} pcgpu_set;
+
+/* Places clouds in one frame, in any order and position: features find which clouds may fit each other, these are
+ * registered by `params`, whose init and search are not used, and a pose graph joins the registrations that converged
+ * (Choi et al. 2015). Those that contradict others, by the free space of the scans or by cycles, are left out. See SETS
+ * OF CLOUDS of pcgpu-methods(7). Clouds that fit no other are no error. The result depends neither on threads nor on
+ * the back end. Memory: the clouds, and 1 MiB for each; time grows as the square of `count`. Free the set in any case.
+ * Errors: ARGUMENT (less than 2 or more than PCGPU_SET_MOST clouds), MEMORY, DEVICE. */
+enum { PCGPU_SET_MOST = 4096 };
+pcgpu_status pcgpu_register_all(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
+                                const pcgpu_register_params *params, pcgpu_set *set);
+void pcgpu_set_free(pcgpu_set *set); /* accepts a zeroed struct */
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

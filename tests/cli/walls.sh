@@ -18,6 +18,7 @@ lib/scan lib lib/core
 lib/sample lib lib/core lib/scan
 lib/voxelize lib lib/core
 lib/register lib/core lib/scan lib/register/features lib/register/icp lib/register/ndt
+lib/register/all lib/core lib/scan lib/register lib/register/features
 lib/register/features lib/core lib/register lib/register/icp
 lib/register/icp lib/core lib/register lib/voxelize
 lib/register/ndt lib/core lib/scan lib/register lib/register/icp
