@@ -28,6 +28,9 @@ int main(void) {
     SIZE(pcgpu_odometry_frame);
     SIZE(pcgpu_odometry_params);
     SIZE(pcgpu_pair);
+    SIZE(pcgpu_set_cloud);
+    SIZE(pcgpu_set_link);
+    SIZE(pcgpu_set);
     SIZE(pcgpu_pose_edge);
     SIZE(pcgpu_pose_graph_result);
     SIZE(pcgpu_read_options);
