@@ -1,0 +1,251 @@
+/* Sets of clouds: parts of a room in any order and rotation, a cloud and a group that fit none of them. Costs 10 s. */
+#include "pcgpu.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "register_test.h"
+#include "transform_test.h"
+
+enum { PARTS = 6, MOST = 12, ROWS = 60000 };
+
+static uint64_t state;
+
+/* -1 to 1, by splitmix64 (Steele et al. 2014) */
+static double noise(void) {
+    uint64_t z = state += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return (double)((z ^ (z >> 31)) >> 33) / (double)(1u << 30) - 1.0;
+}
+
+/* Rooms of 9 x 5 x 3 m with 24 boxes, which differ by their seeds: middles and halves of the sides. */
+static double boxes[25][6];
+
+static void furnish(uint64_t seed) {
+    const double room[6] = {0, 0, 1.5, 4.5, 2.5, 1.5};
+    memcpy(boxes[0], room, sizeof room);
+    state = seed;
+    for (int i = 1; i < 25; i++) {
+        for (int k = 0; k < 3; k++) {
+            boxes[i][3 + k] = 0.35 + 0.25 * noise();
+            boxes[i][k] = k < 2 ? (boxes[0][3 + k] - 0.7) * noise() : boxes[i][5];
+        }
+    }
+}
+
+static void place(double p[3]) {
+    const int choice = noise() < 0.0 ? 0 : (int)((noise() + 1.0) * 12.5);
+    const double *box = boxes[choice < 25 ? choice : 0];
+    const int axis = (int)((noise() + 1.0) * 1.5) % 3;
+    for (int k = 0; k < 3; k++) {
+        const double at = k != axis ? noise() : box == boxes[0] || noise() < 0.0 ? -1.0 : 1.0;
+        p[k] = box[k] + box[3 + k] * at + 0.004 * noise();
+    }
+}
+
+/* A pose with any rotation. */
+static void any_pose(double T[16]) {
+    const double q[4] = {noise(), noise(), noise(), noise()};
+    const double s = 2.0 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), w = q[0], x = q[1], y = q[2],
+                 z = q[3];
+    const double R[16] = {1 - s * (y * y + z * z),
+                          s * (x * y - w * z),
+                          s * (x * z + w * y),
+                          20 * noise(),
+                          s * (x * y + w * z),
+                          1 - s * (x * x + z * z),
+                          s * (y * z - w * x),
+                          20 * noise(),
+                          s * (x * z - w * y),
+                          s * (y * z + w * x),
+                          1 - s * (x * x + y * y),
+                          20 * noise(),
+                          0,
+                          0,
+                          0,
+                          1};
+    memcpy(T, R, sizeof R);
+}
+
+/* What is between `low` and `high` along the room, in the frame T_cloud_room. */
+static pcgpu_cloud part(pcgpu_context *context, uint64_t seed, double low, double high, double T[16]) {
+    pcgpu_cloud cloud;
+    assert_int_equal(pcgpu_cloud_create(context, ROWS, 3, &cloud), PCGPU_OK);
+    state = seed;
+    any_pose(T);
+    for (int i = 0; i < ROWS; i++) {
+        double p[3];
+        do {
+            place(p);
+        } while (p[0] < low || p[0] > high);
+        for (int k = 0; k < 3; k++) {
+            cloud.data[3 * i + k] =
+                (float)(((T[4 * k] * p[0] + T[4 * k + 1] * p[1]) + T[4 * k + 2] * p[2]) + T[4 * k + 3]);
+        }
+    }
+    return cloud;
+}
+
+typedef struct world {
+    pcgpu_cloud clouds[MOST];
+    const pcgpu_cloud *pointers[MOST];
+    double T[MOST][16]; /* of the room into the cloud */
+    int count;
+} world;
+
+static void add(pcgpu_context *context, world *w, uint64_t seed, double low, double high) {
+    w->clouds[w->count] = part(context, seed, low, high, w->T[w->count]);
+    w->pointers[w->count] = &w->clouds[w->count];
+    w->count++;
+}
+
+/* Six parts of a room that share three quarters with the next one, out of order; and with `others` two parts of another
+ * room at 1 and 4, and at 5 a cloud of points anywhere. */
+static void make_world(pcgpu_context *context, world *w, bool others) {
+    static const int order[PARTS] = {3, 0, 5, 2, 4, 1};
+    *w = (world){.count = 0};
+    for (int i = 0; i < PARTS; i++) {
+        if (others && (i == 1 || i == 3)) {
+            furnish(77);
+            add(context, w, 101 + 2 * (uint64_t)i, -4.6, 0.5 + i);
+        }
+        if (others && i == 3) {
+            add(context, w, 200, -4.6, 4.6);
+            for (int k = 0; k < 3 * ROWS; k++) {
+                w->clouds[w->count - 1].data[k] = (float)(3.0 * noise());
+            }
+        }
+        furnish(5);
+        add(context, w, 11 + 2 * (uint64_t)i, -4.6 + 0.9 * order[i], -0.6 + 0.9 * order[i]);
+    }
+}
+
+static void free_world(world *w) {
+    for (int i = 0; i < w->count; i++) {
+        pcgpu_cloud_free(&w->clouds[i]);
+    }
+}
+
+/* The pose of cloud `i` against that of the first cloud of its group; metres. */
+static void assert_pose(const world *w, const pcgpu_set *set, int first, int i, double metres, double radians) {
+    double back[16], truth[16], E[16];
+    invert(w->T[i], back);
+    multiply(w->T[first], back, truth);
+    invert(truth, back);
+    multiply(back, set->clouds[i].T_group_cloud, E);
+    /* at the middle of the cloud */
+    const double *c = set->clouds[i].center;
+    double square = 0.0;
+    for (int k = 0; k < 3; k++) {
+        const double d = ((E[4 * k] * c[0] + E[4 * k + 1] * c[1]) + E[4 * k + 2] * c[2]) + E[4 * k + 3] - c[k];
+        square += d * d;
+    }
+    assert_true(sqrt(square) < metres);
+    assert_true(pcgpu_rotation_angle(E) < radians);
+}
+
+static void test_room(void **unused) {
+    (void)unused;
+    static const int threads[] = {1, 2, 8};
+    pcgpu_set first = {0};
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    for (int t = 0; t < 3; t++) {
+        pcgpu_context *context = open_context(threads[t]);
+        world w;
+        pcgpu_set set;
+        make_world(context, &w, false);
+        assert_int_equal(pcgpu_register_all(context, w.pointers, w.count, &params, &set), PCGPU_OK);
+        assert_int_equal(set.count, PARTS);
+        assert_int_equal(set.placed, PARTS);
+        assert_int_equal(set.groups, 1);
+        for (int i = 0; i < PARTS; i++) {
+            assert_pose(&w, &set, 0, i, 0.01, 0.005);
+            assert_true(set.clouds[i].links > 0);
+            assert_true(i == 0 || (set.clouds[i].covariance[21] > 0.0 && set.clouds[i].covariance[0] > 0.0));
+        }
+        assert_true(set.clouds[0].covariance[0] == 0.0);
+        if (t > 0) {
+            assert_memory_equal(set.clouds, first.clouds, PARTS * sizeof *set.clouds);
+            assert_memory_equal(set.links, first.links, (size_t)set.link_count * sizeof *set.links);
+            pcgpu_set_free(&set);
+        } else {
+            first = set;
+        }
+        free_world(&w);
+        pcgpu_close(context);
+    }
+    pcgpu_set_free(&first);
+}
+
+/* The largest group is number 0; the other room is a group; the cloud that fits none is one of its own. */
+static void test_groups(void **unused) {
+    (void)unused;
+    static const int group[] = {0, 1, 0, 0, 1, 2, 0, 0, 0};
+    pcgpu_context *context = open_context(2);
+    world w;
+    pcgpu_set set;
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    make_world(context, &w, true);
+    assert_int_equal(w.count, 9);
+    assert_int_equal(pcgpu_register_all(context, w.pointers, w.count, &params, &set), PCGPU_OK);
+    assert_int_equal(set.placed, PARTS);
+    assert_int_equal(set.groups, 3);
+    for (int i = 0; i < w.count; i++) {
+        assert_int_equal(set.clouds[i].group, group[i]);
+        assert_int_equal(set.clouds[i].links > 0, group[i] < 2);
+        if (group[i] < 2) {
+            assert_pose(&w, &set, group[i], i, 0.01, 0.005); /* whose first cloud has its number here */
+        }
+    }
+    pcgpu_set_free(&set);
+    free_world(&w);
+    pcgpu_close(context);
+}
+
+/* Clouds that fit none, and calls that are wrong. */
+static void test_none(void **unused) {
+    (void)unused;
+    pcgpu_context *context = open_context(2);
+    world w = {.count = 0};
+    pcgpu_set set;
+    pcgpu_cloud empty;
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    furnish(5);
+    add(context, &w, 1, -4.6, 4.6);
+    assert_int_equal(pcgpu_cloud_create(context, 0, 3, &empty), PCGPU_OK);
+    w.pointers[1] = &empty;
+    assert_int_equal(pcgpu_register_all(context, w.pointers, 2, &params, &set), PCGPU_OK);
+    assert_int_equal(set.placed, 0);
+    assert_int_equal(set.groups, 2);
+    assert_int_equal(set.link_count, 0);
+    pcgpu_set_free(&set);
+    w.pointers[0] = &empty;
+    assert_int_equal(pcgpu_register_all(context, w.pointers, 2, &params, &set), PCGPU_OK);
+    assert_int_equal(set.placed, 0);
+    pcgpu_set_free(&set);
+    assert_int_equal(pcgpu_register_all(context, w.pointers, 1, &params, &set), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_register_all(context, w.pointers, PCGPU_SET_MOST + 1, &params, &set), PCGPU_ERROR_ARGUMENT);
+    params.min_score = 2.0;
+    assert_int_equal(pcgpu_register_all(context, w.pointers, 2, &params, &set), PCGPU_ERROR_ARGUMENT);
+    assert_null(set.clouds);
+    pcgpu_cloud_free(&empty);
+    free_world(&w);
+    pcgpu_close(context);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_groups),
+                                       cmocka_unit_test(test_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
