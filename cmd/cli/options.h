@@ -24,8 +24,8 @@ enum {
     FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                                      /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
-    FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT,               /* commands with a choice of the back end */
-    FOR_FOLDERS = (FOR_INPUTS & ~FOR_REGISTER) | FOR_VIEW, /* commands that take any number of inputs */
+    FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT, /* commands with a choice of the back end */
+    FOR_FOLDERS = FOR_INPUTS | FOR_VIEW,     /* commands that take any number of inputs */
     FOR_READERS = FOR_INPUTS | FOR_VIEW,
     FOR_ALL = FOR_READERS | FOR_EVALUATE
 };
@@ -196,21 +196,22 @@ extern const option_type type_flag, type_no_flag, type_int, type_int64, type_see
     type_camera, type_level_counts, type_pixels, type_bytes, type_set;
 
 enum {
-    OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */
-    OPTION_LINE_ONLY = 2,    /* not a configuration key */
-    OPTION_ZERO_IS_NONE = 4, /* 0 means "not given" */
-    OPTION_ABOVE_MIN = 8,    /* `min` itself is out of range */
-    OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
-    OPTION_OUTPUT = 32,      /* an output file per input */
-    OPTION_TEXT = 64,        /* an output of readable text */
-    OPTION_MAIN = 128,       /* the output with the data of the command */
-    OPTION_PLY = 256,        /* a mesh: .ply, unless its name says another format of one */
-    OPTION_GROWS = 512,      /* one output for all inputs, written input by input */
-    OPTION_MANY = 2048,      /* about many inputs */
-    OPTION_PICTURE = 4096,   /* a .png, */
-    OPTION_PAGE = 8192,      /* or a .html */
-    OPTION_AUTO = 1024,      /* a real number, or "auto", which is the default and PCGPU_AUTO */
-    OPTION_INPUT = 16384     /* a file, list or folder that the run reads: no output replaces it */
+    OPTION_ALIAS = 1,           /* another spelling of an option; accepted everywhere, never printed as a value */
+    OPTION_LINE_ONLY = 2,       /* not a configuration key */
+    OPTION_ZERO_IS_NONE = 4,    /* 0 means "not given" */
+    OPTION_ABOVE_MIN = 8,       /* `min` itself is out of range */
+    OPTION_MAYBE_VALUE = 16,    /* --name or --name=VALUE, never --name VALUE */
+    OPTION_OUTPUT = 32,         /* an output file per input */
+    OPTION_TEXT = 64,           /* an output of readable text */
+    OPTION_MAIN = 128,          /* the output with the data of the command */
+    OPTION_PLY = 256,           /* a mesh: .ply, unless its name says another format of one */
+    OPTION_GROWS = 512,         /* one output for all inputs, written input by input */
+    OPTION_MANY = 2048,         /* about many inputs */
+    OPTION_PICTURE = 4096,      /* a .png, */
+    OPTION_PAGE = 8192,         /* or a .html */
+    OPTION_AUTO = 1024,         /* a real number, or "auto", which is the default and PCGPU_AUTO */
+    OPTION_NEXT_OF_ALL = 32768, /* of OPTION_MAYBE_VALUE: --name VALUE on a line with --all */
+    OPTION_INPUT = 16384        /* a file, list or folder that the run reads: no output replaces it */
 };
 /* In the flags of a row: the commands whose line has it as a key of --set, and not as an option of its own. */
 #define SET_IN(commands) ((unsigned)(commands) << 16)
@@ -303,6 +304,7 @@ typedef struct command_line {
     int assignment_count;
     const char **inputs;
     int input_count;
+    bool all; /* --all is on the line */
 } command_line;
 
 /* The index of the command's name: the first word that is neither an option nor the value of one; or -1. */

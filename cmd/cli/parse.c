@@ -55,7 +55,8 @@ static bool parse_long(const command_info *command, const char *word, const char
         return refuse(why, "--%s is a key of --set: --set %s%s%s", name, name, o->argument ? "=" : "",
                       o->argument ? value : "");
     }
-    if (!o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
+    const bool of_all = line->all && (o->flags & OPTION_NEXT_OF_ALL) && next && (next[0] != '-' || !next[1]);
+    if (!o->argument || ((o->flags & OPTION_MAYBE_VALUE) && (equals || !of_all))) {
         if (equals && !o->argument) {
             return refuse(why, "--%s takes no value; leave out \"%s\"", name, equals);
         }
@@ -135,6 +136,9 @@ bool command_line_parse(const command_info *command, int count, char **words, co
         return refuse(why, "out of memory");
     }
     bool options_ended = false;
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
+        line->all = line->all || strcmp(words[i], "--all") == 0;
+    }
     for (int i = 0; i < count; i++) {
         const char *word = words[i], *next = i + 1 < count ? words[i + 1] : NULL;
         bool used_next = false;

@@ -70,7 +70,7 @@ static bool take_list(session *s, reason *why) {
                                .follow = o->follow,
                                .outputs = &outputs,
                                .any_format = o->format};
-    if (!(s->command->bit & FOR_FOLDERS)) {
+    if (!(s->command->bit & FOR_FOLDERS) || s->command->inputs_per_job == JOB_CLOUDS) {
         return true;
     }
     if (o->follow && !o->recursive) {

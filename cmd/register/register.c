@@ -50,9 +50,7 @@ void register_add_result(json *out, const pcgpu_registration *r) {
 
 /* ---- the result as text ---- */
 
-/* Root of the summed variances of three diagonal entries of the covariance. */
-static double deviation(const pcgpu_registration *r, int first) {
-    const double *c = r->covariance;
+double register_deviation(const double c[36], int first) {
     return sqrt(c[7 * first] + c[7 * (first + 1)] + c[7 * (first + 2)]);
 }
 
@@ -101,7 +99,8 @@ static void report_answer(const job *j, const pcgpu_registration *r, double seco
            "%s -> %s: moved %s, turned %s; score %.2f, +- %s, %s%s", j->names[0], j->names[1],
            length_text(moved(r->T_target_source, j->clouds[0].offset), length[0]),
            angle_text(pcgpu_rotation_angle(r->T_target_source), angle[0]), r->score,
-           length_text(deviation(r, 3), length[1]), angle_text(deviation(r, 0), angle[1]), time);
+           length_text(register_deviation(r->covariance, 3), length[1]),
+           angle_text(register_deviation(r->covariance, 0), angle[1]), time);
 }
 
 #define FAR_APART 10.0 /* extents: one of both clouds has other coordinates */
@@ -179,16 +178,17 @@ static void write_transforms(job *j, const pcgpu_registration *r) {
 
 /* ---- a pair ---- */
 
-pcgpu_status register_scan(const job *j, int i, pcgpu_cloud *own, const pcgpu_cloud **scan, pcgpu_run *run) {
-    pcgpu_register_params params = j->session->options->registration;
-    params.drop_origin = j->session->options->drop_origin;
+pcgpu_status register_scan(const session *s, const pcgpu_cloud *cloud, pcgpu_cloud *own, const pcgpu_cloud **scan,
+                           pcgpu_run *run) {
+    pcgpu_register_params params = s->options->registration;
+    params.drop_origin = s->options->drop_origin;
     *own = (pcgpu_cloud){0};
-    *scan = &j->clouds[i];
+    *scan = cloud;
     if (params.min_range == 0 && params.beam_correction == 0) {
         return PCGPU_OK;
     }
     *scan = own;
-    return pcgpu_scan_correct(j->session->context, &j->clouds[i], &params, own, run);
+    return pcgpu_scan_correct(s->context, cloud, &params, own, run);
 }
 
 /* One of both clouds in the frame of the target, without the dropped points and with the beam correction. */
@@ -199,7 +199,7 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
     pcgpu_run counted = {0};
     pcgpu_status status = j->projective
                               ? pcgpu_depth_to_cloud(context, &j->images[i], register_camera(j->session, i), &own, NULL)
-                              : register_scan(j, i, &own, &cloud, &counted);
+                              : register_scan(j->session, &j->clouds[i], &own, &cloud, &counted);
     if (status == PCGPU_OK) {
         status = pcgpu_cloud_transform(context, cloud, T, j->clouds[1].offset, aligned);
     }
@@ -209,7 +209,7 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
 
 /* Writes the source in the frame of the target, with --merge the target, too. */
 static int write_aligned(job *j, const double T[16]) {
-    const bool merges = j->session->options->merge;
+    const bool merges = register_own(j->session->options)->merge;
     pcgpu_cloud aligned[2] = {{0}}, merged = {0};
     pcgpu_status status = align(j, 0, T, &aligned[0]);
     if (status == PCGPU_OK && merges) {
@@ -229,8 +229,8 @@ static int write_aligned(job *j, const double T[16]) {
 static void add_motion(job *j, const pcgpu_registration *r) {
     json_number(&j->result, "moved", moved(r->T_target_source, j->clouds[0].offset));
     json_number(&j->result, "turned", DEGREE * pcgpu_rotation_angle(r->T_target_source));
-    json_number(&j->result, "moved_deviation", deviation(r, 3));
-    json_number(&j->result, "turned_deviation", DEGREE * deviation(r, 0));
+    json_number(&j->result, "moved_deviation", register_deviation(r->covariance, 3));
+    json_number(&j->result, "turned_deviation", DEGREE * register_deviation(r->covariance, 0));
 }
 
 /* Adds the result to --json and writes the aligned source to --output. Returns an exit code. */

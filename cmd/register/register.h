@@ -6,6 +6,8 @@
 
 /* The values of its own options. */
 typedef struct register_values {
+    bool all;
+    const char *merge; /* the FILE of --merge, "" without one; NULL without --merge */
     const char *transform;
     transform_format transform_format;
 } register_values;
@@ -34,13 +36,21 @@ bool register_read_init(const session *session, double T[16]);
 const pcgpu_camera *register_camera(const session *session, int i);
 /* register_depth.c: two depth images by projective association. */
 pcgpu_status register_images(const job *job, const double init[16], pcgpu_registration *result);
+/* Root of the summed variances of three diagonal entries of a covariance. */
+double register_deviation(const double covariance[36], int first);
 /* Adds the members of a result. */
 void register_add_result(json *out, const pcgpu_registration *result);
 /* register_unit.c: warns when coordinates look like millimetres. */
 void register_check_unit(const job *job, const pcgpu_registration *result);
-/* The cloud that is registered: the input itself, or `own`, a copy after min-range and beam-correction, which the
+/* The cloud that is registered: `cloud` itself, or `own`, a copy after min-range and beam-correction, which the
  * caller frees. The counts of dropped points are added to `run`. */
-pcgpu_status register_scan(const job *job, int i, pcgpu_cloud *own, const pcgpu_cloud **scan, pcgpu_run *run);
+pcgpu_status register_scan(const session *session, const pcgpu_cloud *cloud, pcgpu_cloud *own, const pcgpu_cloud **scan,
+                           pcgpu_run *run);
+
+/* register_all.c: options and inputs of --all, which then has hooks of its own. */
+bool register_all_resolve(option_values *options, const command_info *command, reason *why);
+bool register_find_inputs(session *session, reason *why);
+int register_all(session *session);
 
 /* register_depth.c: the parameters of depth images from the options. */
 pcgpu_register_depth_params register_image_params(const session *session);

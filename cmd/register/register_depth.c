@@ -103,6 +103,7 @@ bool register_check_scans(const session *s, int each, reason *why) {
 }
 
 bool register_check(const session *s, reason *why) {
+    static const char *const of_all[] = {"recursive", "follow", "files-from", "null"};
     const char *wrong = NULL;
     bool any = false, clouds = false;
     for (int i = 0; i + 1 < s->input_count; i += 2) {
@@ -118,7 +119,8 @@ bool register_check(const session *s, reason *why) {
     } else if (any && s->options->registration.search == PCGPU_SEARCH_ALWAYS) {
         wrong = "init: a search for a start needs association nearest; give that, or a FILE with the initial transform";
     }
-    return (!wrong || refuse(why, "%s", wrong)) && register_check_scans(s, 2, why) && (!any || check_levels(s, why)) &&
+    return (!wrong || refuse(why, "%s", wrong)) && register_refuse(s, of_all, 4, "is for the clouds of --all", why) &&
+           register_check_scans(s, 2, why) && (!any || check_levels(s, why)) &&
            register_check_kind(s, clouds, any, why);
 }
 

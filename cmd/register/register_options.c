@@ -4,12 +4,16 @@
 #include <string.h>
 
 bool register_resolve_options(option_values *options, const command_info *command, reason *why) {
-    (void)command;
     const char *wrong = NULL;
     options->registration.search = !options->init               ? PCGPU_SEARCH_RESCUE
                                    : options_init_file(options) ? PCGPU_SEARCH_NEVER
                                                                 : PCGPU_SEARCH_ALWAYS;
-    if (options->merge && !options->output) {
+    if (command->bit == FOR_REGISTER && register_own(options)->all) {
+        return register_all_resolve(options, command, why);
+    }
+    if (command->bit == FOR_REGISTER && register_own(options)->merge && register_own(options)->merge[0]) {
+        wrong = "merge has a FILE with --all alone; give --merge and -o FILE";
+    } else if (command->bit == FOR_REGISTER && register_own(options)->merge && !options->output) {
         wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
     }
     if (options->skip_existing && !(options->pairs && options->output)) {
@@ -29,6 +33,24 @@ static int run(session *s) {
     return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
 }
 
+/* A flag, or with --all a file. */
+static bool parse_merge(const option_row *o, const char *text, void *field, reason *why) {
+    if (!text || strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+        *(const char **)field = text && text[0] == 'f' ? NULL : "";
+        return true;
+    }
+    return type_path.parse(o, text, field, why);
+}
+
+static bool print_merge(const option_row *o, const void *field, FILE *out) {
+    const char *file = *(const char *const *)field;
+    (void)o;
+    fputs(file ? "true" : "false", out); /* the file is that of output by then */
+    return true;
+}
+
+static const option_type type_merge = {VALUE_TEXT, false, false, parse_merge, print_merge};
+
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 
 static const option_row rows[] = {
@@ -42,20 +64,25 @@ static const option_row rows[] = {
     {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},
+    {"all", 0, FOR_REGISTER, 0, &type_flag, NULL, OWN_AT(register_values, all), 0, 0, NULL,
+     "Place all inputs, clouds in any order or folders of them, in the frame of one: -o gets a pose for each, and the "
+     "FILE of --merge the clouds. See SETS OF CLOUDS."},
     {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(register_values, transform),
      0, 0, NULL, "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_choice, "NAME",
      OWN_AT(register_values, transform_format), 0, 0, transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion x y z w in one line. With --pairs each transform is one line."},
-    {"merge", 0, FOR_REGISTER, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
+    {"merge", 0, FOR_REGISTER, OPTION_MAYBE_VALUE | OPTION_NEXT_OF_ALL, &type_merge, "FILE",
+     OWN_AT(register_values, merge), 0, 0, NULL,
      "Write SOURCE and TARGET to --output, both in the frame of TARGET, with a column source: 0 for points of "
-     "SOURCE, 1 for those of TARGET."},
+     "SOURCE, 1 for those of TARGET. With --all: --merge FILE, all clouds that have a pose, with the index of the "
+     "input as source."},
 };
 
 const command_info register_command = {.name = "register",
                                        .bit = FOR_REGISTER,
-                                       .arguments = "[OPTION]... SOURCE TARGET | --pairs LIST",
+                                       .arguments = "[OPTION]... SOURCE TARGET | --pairs LIST | --all CLOUD...",
                                        .summary = "find the rigid transform that maps SOURCE onto TARGET",
                                        .examples = {"scan1.bin scan2.bin", "--pairs pairs.txt --transform motions.txt"},
                                        .traits =
@@ -63,6 +90,7 @@ const command_info register_command = {.name = "register",
                                        .inputs_per_job = 2,
                                        .options = ROWS(rows),
                                        .resolve_options = register_resolve_options,
+                                       .find_inputs = register_find_inputs,
                                        .take_inputs = take_inputs,
                                        .check_inputs = register_check,
                                        .takes_images = register_is_projective,
