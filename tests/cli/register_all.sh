@@ -1,0 +1,76 @@
+# pcgpu register --all: a pose for each cloud of a set.
+. "${0%/*}/lib.sh"
+ROOM=$PCGPU_SOURCE/testdata/room CAMERA=$PCGPU_SOURCE/testdata/room/camera.yaml
+mkdir set
+for I in 0 1 2; do
+    pcgpu convert -q --config "$CAMERA" "$ROOM/frame-00000$I.png" -o set/$((2 - I)).ply || die 'the frames cannot be read'
+done
+cp "$PCGPU_SOURCE/testdata/street.bin" set/street.bin
+
+# poses FILE: how many numbers are in each line, nan lines marked.
+poses() { awk '{ printf "%s%d ", ($1 == "nan" ? "n" : ""), NF }' "$1"; }
+
+# One line for each input, by name; the street fits none, is named, and has no pose.
+expect 4 pcgpu register --all set -o poses.txt --merge map.ply --json all.json
+stderr_has '^pcgpu: set/street\.bin: not placed: it fits no other cloud'
+stderr_has '^pcgpu: poses\.txt: 3 of 4 clouds placed by'
+[ "$(poses poses.txt)" = '12 12 12 n12 ' ] || die "the poses are $(cat poses.txt)"
+[ "$(head -n 1 poses.txt)" = '1 0 0 0 0 1 0 0 0 0 1 0' ] || die 'the first cloud is not the identity'
+pcgpu info map.ply > ../info
+grep -q ' source ' ../info || die 'the map has no column source'
+[ "$(wc -l < all.json)" -eq 5 ] || die "--json has $(wc -l < all.json) lines"
+grep -q '"inputs": \["set/0.ply"\], "cloud": 0, "placed": true,.*"covariance": \[0, .*"registered_with": \["set/1.ply"' all.json ||
+    die "--json does not have the first cloud: $(head -n 1 all.json)"
+grep -q '"set/street.bin"\], "cloud": 3, "placed": false, "group": 1,.*"registered_with": \[\]' all.json || die 'nor the street'
+grep -q '"exit_code": 4, "outputs": {"transform": "poses.txt", "output": "map.ply"},' all.json || die 'nor the outputs'
+cp poses.txt ../poses && cp map.ply ../map
+
+# The same bytes with any number of threads, and when the poses go to standard output; files and a folder, other formats.
+expect 4 pcgpu register --all --threads 1 set
+same "$OUT" ../poses
+expect 0 pcgpu register --all --threads 3 set/0.ply set/1.ply set/2.ply -o - --merge three.ply
+head -n 3 ../poses > ../three
+same "$OUT" ../three
+cp "$OUT" ../out && expect 0 pcgpu evaluate ../out --ground-truth ../three
+printf 'set/0.ply\nset/street.bin\nset/1.ply\n' > list
+expect 4 pcgpu register --all --files-from list --set transform-format=tum -o tum.txt
+[ "$(cut -d ' ' -f 1-2 tum.txt | tail -n 2 | head -n 1)" = '# lost' ] || die "TUM is $(cat tum.txt)"
+expect 0 pcgpu register --all --config "$CAMERA" "$ROOM"/frame-00000[012].png -o depth.txt
+[ "$(poses depth.txt)" = '12 12 12 ' ] || die 'depth images are not clouds'
+expect 0 pcgpu register --all set/0.ply set/1.ply --transform t.txt --merge -o two.ply
+expect 0 pcgpu register --all set/0.ply set/1.ply -o u.txt --dry-run
+grep -q '^  all: true' "$OUT" && grep -q 'transform: "u.txt"' "$OUT" || die "the configuration is $(cat "$OUT")"
+[ ! -e u.txt ] || die 'a dry run wrote the poses'
+
+# Two groups: the larger one has poses, and the other one is named.
+cp "$PCGPU_SOURCE/testdata/street_moved.bin" set/street_moved.bin
+expect 4 pcgpu register --all set -f -o poses.txt
+[ "$(poses poses.txt)" = '12 12 12 n12 n12 ' ] || die "with two streets the poses are $(cat poses.txt)"
+stderr_has '^pcgpu: set/street\.bin: not placed: it fits set/street_moved\.bin, but not the clouds that are placed'
+
+# What is wrong is refused before anything is written.
+before=$(ls)
+mkdir ../none
+for WRONG in 'set/0.ply|one cloud; give two or more' '../none|no file of a known format' 'set --pairs x|leave one of both out' \
+    'set --init auto|leave --init out' 'set --skip-existing|are one job' 'set --shard 1/2|are one job' \
+    'set --merge|merge: with --all it needs a file' 'set -o folder/|is a folder' 'set -o x --merge x|two outputs go to x' \
+    'set --set association=projective|all registers clouds' 'set --set bilateral=1|bilateral is for depth images' \
+    "$ROOM/frame-000000.png $ROOM/frame-000001.png|camera"; do
+    expect 2 pcgpu register --all ${WRONG%%|*}
+    stderr_has "${WRONG#*|}"
+done
+expect 2 pcgpu register -r set/0.ply set/1.ply
+stderr_has 'recursive is for the clouds of --all'
+expect 2 pcgpu register set/0.ply set/1.ply --merge=x.ply
+stderr_has 'merge has a FILE with --all alone'
+expect 1 pcgpu register --all set/0.ply set/1.ply missing.ply -o new.txt --merge new.ply
+stderr_has '^pcgpu: missing\.ply: '
+printf 'ply\nformat ascii 1.0\nelement vertex 9\nproperty float x\nend_header\n' > broken.ply
+expect 1 pcgpu register --all set/0.ply set/1.ply broken.ply -o new.txt
+stderr_has '^pcgpu: broken\.ply: '
+expect 1 pcgpu register --all set/0.ply set/1.ply -f -o set/1.ply
+stderr_has 'set/1\.ply: .*input'
+expect 1 pcgpu register --all set/0.ply set/1.ply -o poses.txt
+stderr_has '^pcgpu: poses\.txt: .*exists'
+rm broken.ply
+[ "$(ls)" = "$before" ] || die "something was written: $(ls)"
