@@ -15,15 +15,15 @@ to logging.getLogger('pcgpu').
 from . import _native
 from ._clouds import Camera, Cloud, Mesh, depth_to_cloud, read, read_depth, write
 from ._maps import DepthLoops, Loops, Map
-from ._operations import devices, register, register_depth, register_pairs, sample, sample_batch, voxelize
-from ._results import (Device, DeviceSampled, DeviceVoxels, Frame, Loop, LoopsResult, MapStats, Registration, Run, Sampled, VolumeCounts,
+from ._operations import devices, register, register_all, register_depth, register_pairs, sample, sample_batch, voxelize
+from ._results import (Device, DeviceSampled, DeviceVoxels, Frame, Loop, LoopsResult, MapStats, Registration, Run, Sampled, SetCloud, SetLink, SetResult, VolumeCounts,
                        VolumeStats, Voxels)
 from ._sequences import DepthOdometry, Odometry, Volume
 
 __version__: str = _native.version()
 __all__ = [
     'Camera', 'Cloud', 'DepthLoops', 'DepthOdometry', 'Device', 'DeviceSampled', 'DeviceVoxels', 'Frame', 'Loop', 'Loops',
-    'LoopsResult', 'Map', 'MapStats', 'Mesh', 'Odometry', 'Registration', 'Run', 'Sampled',
+    'LoopsResult', 'Map', 'MapStats', 'Mesh', 'Odometry', 'Registration', 'Run', 'Sampled', 'SetCloud', 'SetLink', 'SetResult',
     'Volume', 'VolumeCounts', 'VolumeStats', 'Voxels', 'depth_to_cloud', 'devices', 'read', 'read_depth', 'register',
-    'register_depth', 'register_pairs', 'sample', 'sample_batch', 'voxelize', 'write',
+    'register_all', 'register_depth', 'register_pairs', 'sample', 'sample_batch', 'voxelize', 'write',
 ]

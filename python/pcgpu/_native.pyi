@@ -71,6 +71,9 @@ def voxelize(cloud: tuple, params: dict, device: str, threads: int) -> dict:
 def register(pairs: list, params: dict, device: str, threads: int) -> list:
     """The registration of each pair of clouds."""
 
+def register_all(clouds: list, params: dict, device: str, threads: int) -> dict:
+    """The poses of a set of clouds."""
+
 def register_depth(source: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.uint16], dict(shape=(None, None), order='C', device='cpu', writable=False)], source_camera: dict, target_camera: object | None, params: dict, device: str, threads: int) -> dict:
     """The registration of two depth images."""
 

@@ -9,7 +9,7 @@ import numpy as np
 from . import _device, _native
 from ._arrays import depth_image, device_name, give, indices, kind_of, matrix, thread_count, to_numpy
 from ._clouds import Camera, Cloud, native_cloud
-from ._results import Array, Device, DeviceVoxels, Registration, Sampled, Voxels, registration, sampled, voxels
+from ._results import Array, Device, DeviceVoxels, Registration, Sampled, SetResult, Voxels, registration, sampled, set_result, voxels
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -321,6 +321,22 @@ def register_pairs(pairs: Iterable[Tuple[Points, Points]], *, device: str = 'aut
     results = _native.register([(source[0], target[0]) for source, target in both], register_params(dict(params)),
                                device_name(device), thread_count(threads)) if both else []
     return [registration(values, source[1]) for values, (source, _) in zip(results, both)]
+
+
+def register_all(clouds: Iterable[Points], *, device: str = 'auto', threads: Optional[int] = None,
+                 **params: Unpack[RegisterParams]) -> SetResult:
+    """Places clouds in one frame, in any order and position: features find which may fit each other, these are registered,
+    and a pose graph joins the registrations that do not contradict each other.
+
+    clouds           2 to 4096 clouds, as in register()
+    device, threads  as in sample()
+    params           those of register(); init and search are not used
+
+    Returns a SetResult. A cloud that fits no other raises nothing: its group is not 0."""
+    parts = [native_cloud(cloud, 'clouds') for cloud in clouds]
+    values = _native.register_all([part for part, _ in parts], register_params(dict(params)), device_name(device),
+                                  thread_count(threads))
+    return set_result(values, parts[0][1])
 
 
 def depth_params(init: Optional[Array], level_iterations: Sequence[int], max_distance: float, bilateral: float,

@@ -136,6 +136,44 @@ class Registration:
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class SetCloud:
+    """A cloud of a set, and the pose that it has."""
+
+    group: int  #: of clouds that fit each other; 0: the largest
+    pose: Array  #: (4, 4) float64: maps points of the cloud into the frame of the first cloud of its group
+    center: Array  #: (3,) float64, metres: the centroid of the cloud
+    covariance: Array  #: (6, 6) float64 of a motion about the centre in that frame: rotation, translation
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class SetLink:
+    """A registration of two clouds of a set, which are numbered in their order."""
+
+    source: int
+    target: int
+    transform: Array  #: (4, 4) float64, T_target_source
+    score: float  #: 0 to 1
+    overlap: float  #: fraction of the source's points that the target's sensor could see; -1: unknown
+    residual: Array  #: (2,) float64: how far the poses are from it, radians and metres
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
+class SetResult:
+    """The poses of a set of clouds."""
+
+    clouds: Tuple[SetCloud, ...]  #: in the order of the clouds
+    links: Tuple[SetLink, ...]  #: on which the poses rest
+    groups: int  #: with those of one cloud
+    placed: int  #: clouds of group 0; 0 when no two clouds fit
+    registered: int  #: pairs of clouds
+    refused: int  #: of these: converged, but contradicting the others
+    run: Run
+
+    def __repr__(self) -> str:
+        return f'<pcgpu.SetResult: {self.placed} of {len(self.clouds)} clouds placed by {len(self.links)} registrations>'
+
+
+@dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Frame:
     """The result of one scan or image of a sequence."""
 
@@ -243,6 +281,13 @@ def _build(cls: Type[_T], values: Dict[str, Any], kind: str) -> _T:
 def registration(values: Dict[str, Any], kind: str) -> Registration:
     values['level_iterations'] = values['level_iterations'][:values['levels']]
     return _build(Registration, values, kind)
+
+
+def set_result(values: Dict[str, Any], kind: str) -> SetResult:
+    for name, cls in (('clouds', SetCloud), ('links', SetLink)):
+        values[name] = tuple(cls(**{key: give(value, kind) for key, value in each.items()}) for each in values[name])
+    values['run'] = Run(**values['run'])
+    return SetResult(**values)
 
 
 def sampled(values: Dict[str, Any], kind: str) -> Sampled:

@@ -183,6 +183,26 @@ const field registration_fields[] = {MATRIX(T, T_target_source, "transform", 4),
                                      END};
 #undef T
 
+#define T pcgpu_set_cloud
+const field set_cloud_fields[] = {FIELD(T, FIELD_INT, group), MATRIX(T, T_group_cloud, "pose", 4),
+                                  VECTOR(T, FIELD_DOUBLES, center, 3), MATRIX(T, covariance, "covariance", 6), END};
+#undef T
+
+#define T pcgpu_set_link
+const field set_link_fields[] = {FIELD(T, FIELD_INT, source),
+                                 FIELD(T, FIELD_INT, target),
+                                 MATRIX(T, T_target_source, "transform", 4),
+                                 FIELD(T, FIELD_DOUBLE, score),
+                                 FIELD(T, FIELD_DOUBLE, overlap),
+                                 VECTOR(T, FIELD_DOUBLES, residual, 2),
+                                 END};
+#undef T
+
+#define T pcgpu_set
+const field set_fields[] = {FIELD(T, FIELD_INT, groups),  FIELD(T, FIELD_INT, placed), FIELD(T, FIELD_INT, registered),
+                            FIELD(T, FIELD_INT, refused), STRUCT(T, run, run_fields),  END};
+#undef T
+
 /* ---- sequences and volumes --------------------------------------------------------------------------------------- */
 
 static const char *const references[] = {"previous", "keyframe", "model", NULL};

@@ -39,6 +39,7 @@ extern const field sample_params_fields[], sampled_fields[];
 extern const field voxelize_params_fields[], voxels_fields[];
 extern const field register_params_fields[], registration_fields[];
 extern const field register_depth_params_fields[];
+extern const field set_cloud_fields[], set_link_fields[], set_fields[];
 extern const field odometry_params_fields[], depth_odometry_params_fields[], frame_fields[];
 extern const field map_params_fields[], map_stats_fields[];
 extern const field loops_params_fields[], depth_loops_params_fields[], loop_fields[], loops_result_fields[];

@@ -35,7 +35,8 @@ nb::dict sampled_to_dict(pcgpu_sampled *from) {
 
 /* Results of the library until they are handed over. */
 struct sampled_list {
-    explicit sampled_list(size_t count) : results(count) {}
+    explicit sampled_list(size_t count) : results(count) {
+    }
     ~sampled_list() {
         for (auto &r : results) {
             pcgpu_sampled_free(&r);
@@ -134,6 +135,34 @@ nb::list register_clouds(nb::list pairs, nb::dict values, const char *device, in
     return registered(results);
 }
 
+nb::dict register_all(nb::list clouds, nb::dict values, const char *device, int threads) {
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    fill(&params, register_params_fields, values, "register_all");
+    std::vector<std::unique_ptr<cloud_view>> views;
+    std::vector<const pcgpu_cloud *> inputs;
+    for (nb::handle cloud : clouds) {
+        views.push_back(std::make_unique<cloud_view>(cloud));
+        inputs.push_back(&views.back()->cloud);
+    }
+    pcgpu_set set;
+    lease context(make_place(device, threads));
+    context.call([&] { return pcgpu_register_all(*context, inputs.data(), (int)inputs.size(), &params, &set); });
+    const std::unique_ptr<pcgpu_set, void (*)(pcgpu_set *)> owner(&set, pcgpu_set_free);
+    note_backend(set.run);
+    nb::dict out = to_dict(&set, set_fields);
+    nb::list placed, links;
+    for (int i = 0; i < set.count; i++) {
+        placed.append(to_dict(&set.clouds[i], set_cloud_fields));
+    }
+    for (int i = 0; i < set.link_count; i++) {
+        links.append(to_dict(&set.links[i], set_link_fields));
+    }
+    out["clouds"] = placed;
+    out["links"] = links;
+    return out;
+}
+
 nb::dict register_depth(depth_array source, depth_array target, nb::dict source_camera, nb::object target_camera,
                         nb::dict values, const char *device, int threads) {
     pcgpu_register_depth_params params;
@@ -206,6 +235,8 @@ void bind_operations(nb::module_ &m) {
           "The voxels of a cloud.");
     m.def("register", &register_clouds, nb::arg("pairs"), nb::arg("params"), nb::arg("device"), nb::arg("threads"),
           "The registration of each pair of clouds.");
+    m.def("register_all", &register_all, nb::arg("clouds"), nb::arg("params"), nb::arg("device"), nb::arg("threads"),
+          "The poses of a set of clouds.");
     m.def("register_depth", &register_depth, nb::arg("source"), nb::arg("target"), nb::arg("source_camera"),
           nb::arg("target_camera").none(), nb::arg("params"), nb::arg("device"), nb::arg("threads"),
           "The registration of two depth images.");

@@ -172,6 +172,20 @@ class Register(Case):
                 self.same(got.transform, alone.transform)
                 self.same(got.covariance, alone.covariance)
 
+    def test_set(self):
+        """Frames of a room and a street: the poses of the program, and a group of one cloud."""
+        frames, out = sorted((TESTDATA / 'room').glob('frame-*.png')), self.folder / 'poses.txt'
+        run('register', '--all', '-q', '-f', *CAMERA, *frames, '-o', out)
+        poses = np.loadtxt(out).reshape(-1, 3, 4)
+        got = pcgpu.register_all([*(pcgpu.read(frame, camera=LENS) for frame in frames), support.street()], method='gicp')
+        self.assertEqual((got.placed, got.groups, len(got.clouds)), (len(frames), 2, len(frames) + 1))
+        for cloud, pose in zip(got.clouds, poses):
+            np.testing.assert_allclose(cloud.pose[:3], pose, atol=1e-3)
+        self.assertEqual([cloud.group for cloud in got.clouds], [0] * len(frames) + [1])
+        self.assertTrue(got.links and all(link.source > link.target for link in got.links))
+        got = pcgpu.register_all([pcgpu.read(frame, camera=LENS) for frame in frames], method='gicp')
+        self.same(np.stack([cloud.pose[:3] for cloud in got.clouds]), poses)
+
     def test_room(self):
         for folder in ('room', 'room_kinect'):
             frames = sorted((TESTDATA / folder).glob('frame-*.png'))
