@@ -4,6 +4,7 @@ PARTs, all by default:
   rooms   75 pairs of depth frames (7-Scenes) that share 30 to 85 % of their points, by overlap; Open3D (FPFH, RANSAC, point-to-plane), KISS-Matcher
   pairs   pairs of all real sets with poses, each third of 1770 of rooms, and of two rooms: right and accepted, right and declined, wrong and accepted
   road    a real road (KITTI raw): percent and degrees per 100 m, as it comes, with the beams corrected, deskewed, both; KISS-ICP
+  all     the 60 depth frames, and the key frames of nuScenes, as unordered sets: clouds placed, RMSE of their positions; Open3D's multiway registration
 PCGPU_DATA is the folder of the data, whose poses drift: a room's by some centimetres and up to 3.5 degrees between distant frames. Where Open3D is
 installed, a result is therefore wrong only when it is also away from Open3D's point-to-plane from the given pose. Right: 0.1 m and 3 degrees, of drives 1.5 m.
 Prints the median and the most processor time of a pair, whole process, one thread."""
@@ -91,16 +92,21 @@ def refine(scene, source, target, T):
                                          registration.TransformationEstimationPointToPlane()).transformation
 
 
-def open3d_global(scene, source, target):
+def open3d_kept(scene, source, target):
+    """With the features that are there."""
     registration = o3d.pipelines.registration
-    scene.peers.pop(source, None)  # its features count
-    scene.peers.pop(target, None)
     (a, features_a), (b, features_b) = scene.peer(source), scene.peer(target)
     checks = [registration.CorrespondenceCheckerBasedOnEdgeLength(.9), registration.CorrespondenceCheckerBasedOnDistance(.075)]
     T = registration.registration_ransac_based_on_feature_matching(
         a, b, features_a, features_b, True, .075, registration.TransformationEstimationPointToPoint(False), 3, checks,
         registration.RANSACConvergenceCriteria(100000, .999)).transformation
-    return 0, refine(scene, source, target, T)
+    return refine(scene, source, target, T)
+
+
+def open3d_global(scene, source, target):
+    scene.peers.pop(source, None)  # its features count
+    scene.peers.pop(target, None)
+    return 0, open3d_kept(scene, source, target)
 
 
 def kiss(scene, source, target):
@@ -198,6 +204,58 @@ def pairs(folder):
         line(name, kinds, times)
 
 
+def position_error(poses, truth):
+    """RMSE in metres after rigid alignment (Horn); of the clouds that have a pose."""
+    placed = [k for k, T in enumerate(poses) if np.isfinite(T).all()]
+    a, b = (np.array([p[k][:3, 3] for k in placed]) for p in (poses, truth))
+    u, _, vt = np.linalg.svd((a - a.mean(0)).T @ (b - b.mean(0)))
+    R = vt.T @ np.diag([1, 1, np.sign(np.linalg.det(vt.T @ u.T))]) @ u.T
+    return len(placed), np.sqrt(np.mean(np.sum(((a - a.mean(0)) @ R.T - (b - b.mean(0))) ** 2, 1)))
+
+
+def open3d_multiway(scene):
+    """All pairs by features, RANSAC and ICP; the pairs that half fit are edges, uncertain ones to Open3D (Choi et al. 2015)."""
+    registration, count = o3d.pipelines.registration, len(scene.files)
+    graph = registration.PoseGraph()
+    for k in range(count):
+        graph.nodes.append(registration.PoseGraphNode(np.eye(4)))
+        scene.peer(k)
+    seen = {0: np.eye(4)}
+    for target in range(count):
+        for source in range(target + 1, count):
+            T = open3d_kept(scene, source, target)
+            (a, _), (b, _) = scene.peer(source), scene.peer(target)
+            fit = registration.evaluate_registration(a, b, .075, T).fitness
+            if fit >= .3:
+                graph.edges.append(registration.PoseGraphEdge(
+                    source, target, T, registration.get_information_matrix_from_point_clouds(a, b, .075, T), uncertain=source != target + 1))
+                if target in seen and source not in seen:
+                    seen[source] = seen[target] @ T
+                    graph.nodes[source].pose = seen[source]
+    registration.global_optimization(graph, registration.GlobalOptimizationLevenbergMarquardt(), registration.GlobalOptimizationConvergenceCriteria(),
+                                     registration.GlobalOptimizationOption(.075, .25, reference_node=0))
+    return [graph.nodes[k].pose if k in seen else np.full((4, 4), np.nan) for k in range(count)]
+
+
+def sets(folder):
+    room = seven_scenes(folder)
+    nuscenes = sorted(data('nuscenes_sequence').glob('*.bin'))
+    frames = sorted(data('depth_7scenes_path').glob('*.depth.png'))
+    print('unordered sets: clouds placed, RMSE of their positions')
+    out = folder / 'set.txt'
+    for name, files, truth, options in (
+            ('60 depth frames', frames, room.poses, ['--camera', '585,585,320,240']), ('the same, ndt', frames, room.poses, ['--camera', '585,585,320,240', '--method', 'ndt']),
+            ('nuscenes_sequence', nuscenes, read_poses(data('nuscenes_sequence/poses.txt')), ['--fields', '5'])):
+        done, ms = processor_time(lambda: subprocess.run([PROGRAM, 'register', '--all', '--cpu', '--threads', '1', '-q', *options, *map(str, files), '-f', '-o', str(out)],
+                                                         check=False))
+        placed, metres = position_error(read_poses(out), truth)
+        print(f'pcgpu, {name:27} exit {done.returncode}, {placed} of {len(files)} placed, {1e3 * metres:.1f} mm; {1e-3 * ms:.0f} s', flush=True)
+    if o3d:
+        poses, ms = processor_time(lambda: open3d_multiway(room))
+        placed, metres = position_error(poses, room.poses)
+        print(f'Open3D, {"60 depth frames":26} {placed} of 60 placed, {1e3 * metres:.1f} mm; {1e-3 * ms:.0f} s', flush=True)
+
+
 def road(folder):
     scans, truth = road_scene(folder).files, data('drives/road/poses.txt')
     none, column = ['--deskew', 'none'], ['--deskew', 'time', '--set', 'time-column=3']
@@ -230,5 +288,5 @@ def report(name, path, truth, scans, ms):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    for part in sys.argv[2:] or ['rooms', 'pairs', 'road']:
-        {'rooms': rooms, 'pairs': pairs, 'road': road}[part](pathlib.Path(scratch))
+    for part in sys.argv[2:] or ['rooms', 'pairs', 'road', 'all']:
+        {'rooms': rooms, 'pairs': pairs, 'road': road, 'all': sets}[part](pathlib.Path(scratch))
