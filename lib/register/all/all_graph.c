@@ -176,7 +176,7 @@ static double variance_of(const pc_all *a, const graph *g, int64_t components) {
             sum += l->found.residual[k] * l->found.residual[k] / (l->sigma[k] * l->sigma[k]);
         }
     }
-    return freedom > 0 ? fmax(1.0, sum / (double)freedom) : 1.0;
+    return freedom > 0 ? sum / (double)freedom : 1.0;
 }
 
 /* Of motions in the axes of the group. */

@@ -44,8 +44,8 @@ static bool thin(const pc_features *all, pc_features *few) {
     return true;
 }
 
-/* Compares a cloud with all before it, on one thread. */
-static void compare_cloud(void *state, int64_t begin, int64_t end) {
+/* Compares a range of all pairs, on one thread. */
+static void compare_range(void *state, int64_t begin, int64_t end) {
     comparison *c = state;
     pcgpu_context own = *c->a->context;
     pc_match *matches = malloc(PC_MATCHES_MOST * sizeof *matches);
@@ -76,7 +76,7 @@ pcgpu_status pc_all_compare(pc_all *a) {
         good = thin(&a->features[i], &c.few[i]);
     }
     if (good) {
-        pc_run_ranges(a->context, pc_all_pair(a->n, 0), 4, compare_cloud, &c);
+        pc_run_ranges(a->context, pc_all_pair(a->n, 0), 4, compare_range, &c);
     }
     for (int i = 0; i < a->n && c.few; i++) {
         pc_features_free(&c.few[i]);
