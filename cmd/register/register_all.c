@@ -31,7 +31,7 @@ static int read_clouds(cloud_set *a) {
     }
     progress_run_end();
     if (code == EXIT_DONE) { /* what follows is about all */
-        a->session->name = a->job.names[0] = job_output_name(&a->job, "transform");
+        a->session->name = a->job.names[0] = output_shown(register_own(a->session->options)->transform);
     }
     return code;
 }
@@ -136,13 +136,19 @@ static int write_merged(cloud_set *a) {
     pcgpu_context *context = a->session->context;
     pcgpu_cloud merged = {0};
     pcgpu_status status = PCGPU_OK;
+    double offset[3] = {0};
+    for (int i = a->count - 1; i >= 0; i--) { /* that of the first cloud with a pose, whose frame it is */
+        if (is_placed(a, i)) {
+            memcpy(offset, a->clouds[i].offset, sizeof offset);
+        }
+    }
     for (int i = 0; i < a->count && status == PCGPU_OK; i++) {
         pcgpu_cloud own = {0}, moved = {0};
         const pcgpu_cloud *scan;
         a->clouds[i].rows = is_placed(a, i) ? a->clouds[i].rows : 0;
         status = register_scan(a->session, &a->clouds[i], &own, &scan, &(pcgpu_run){0});
         status = status == PCGPU_OK
-                     ? pcgpu_cloud_transform(context, scan, a->set.clouds[i].T_group_cloud, a->clouds[0].offset, &moved)
+                     ? pcgpu_cloud_transform(context, scan, a->set.clouds[i].T_group_cloud, offset, &moved)
                      : status;
         pcgpu_cloud_free(&own);
         if (status == PCGPU_OK) {
