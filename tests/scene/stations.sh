@@ -1,0 +1,24 @@
+#!/bin/sh
+# stations.sh DRIVE: 12 scans along a street, 8 m apart and each turned by its own angle, as a set in another order: all have a
+# pose, within 10 mm.
+set -eu
+drive=$(cd "${1%/*}" && pwd)/${1##*/}
+pcgpu=${PCGPU:?}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+mkdir drive stations
+"$drive" --frames 96 --steps 900 drive
+for k in 0 1 2 3 4 5 6 7 8 9 10 11; do
+    # A multiple of 5 modulo 12 is another order; the pose of station k is that of scan 8 * 5 k modulo 12.
+    scan=$((k * 5 % 12 * 8))
+    awk -v a=$((k * 77 + 30)) 'BEGIN { a *= atan2(0, -1) / 180; print cos(a), -sin(a), 0, 0, sin(a), cos(a), 0, 0, 0, 0, 1, 0 }' > turn
+    "$pcgpu" convert -q --transform turn "drive/$(printf %06d $scan).bin" -o "stations/$(printf %02d $k).bin"
+    sed -n "$((scan + 1))p" drive/poses.txt >> truth.txt
+done
+for threads in 1 3; do
+    "$pcgpu" register --all --cpu --threads $threads stations -o poses.$threads
+done
+cmp poses.1 poses.3
+"$pcgpu" evaluate poses.1 --ground-truth truth.txt | tee table
+awk '/largest/ { sub(".*largest ", ""); exit !($1 < 0.01) }' table
