@@ -74,12 +74,11 @@ static void summarize(const cloud_set *a, double seconds) {
                       1e3 * register_deviation(c->covariance, 3),
                       57.29577951308232 * register_deviation(c->covariance, 0), c->links);
     }
-    report_result(
-        job_output_name(&a->job, "transform"),
-        "%d of %d clouds placed by %d of %d registrations, %d of which contradict others; +- %.1f mm, %.3f degree "
-        "at most; %.1f s",
-        a->set.placed, a->count, a->set.link_count, a->set.registered, a->set.refused, 1e3 * metres,
-        57.29577951308232 * radians, seconds);
+    report_result(job_output_name(&a->job, "transform"),
+                  "%d of %d clouds placed by %d of %d registrations, %d refused; +- %.1f mm, %.3f degree "
+                  "at most; %.1f s",
+                  a->set.placed, a->count, a->set.link_count, a->set.registered, a->set.refused, 1e3 * metres,
+                  57.29577951308232 * radians, seconds);
 }
 
 /* ---- outputs ----------------------------------------------------------------------------------------------------- */
