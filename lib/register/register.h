@@ -148,6 +148,8 @@ static inline double pc_register_stage_end(pc_register_work *w, pc_register_stag
 
 /* A score is 0 where so many of the points lie in the free space of the other scan. Right results have up to 0.01. */
 #define PC_MOST_FREE 0.05
+/* The same, before the registration. Starts of right results have up to 0.08, of wrong ones mostly 0.05 to 0.4. */
+#define PC_MOST_FREE_AT_START 0.1
 
 /* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
  * views of a pc_register_work. */

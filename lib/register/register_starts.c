@@ -16,9 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As PC_MOST_FREE, before the registration. Starts of right results have up to 0.08, of wrong ones mostly 0.05 to 0.4.
- * */
-#define MOST_FREE_AT_START 0.1
 /* The score of ndt below which its result is no place at which planes could agree. They decide where the fitness, the
  * first eigenvalue and the sigma of the translation in voxels are clear. At wrong places of generated pairs one of
  * these was up to 0.44, up to 0.015 or from 0.08; at right ones of a road and a street 0.56 to 0.9, 0.029 to 0.08 and
@@ -152,7 +149,7 @@ static pcgpu_status contradicts(trials *t, const pc_start *start, bool *wrong) {
     double back[16];
     pc_transform_invert(start->T, back);
     PC_TRY(pc_view_compare(t->context, t->seen, start->T, back, t->given->voxel, &at_start));
-    *wrong = at_start.free > MOST_FREE_AT_START;
+    *wrong = at_start.free > PC_MOST_FREE_AT_START;
     return PCGPU_OK;
 }
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #define SEEN_OVERLAP 0.15 /* of two scans that are compared */
-#define MOST_FREE    0.1  /* of their points in the free space of the other one: see register_starts.c */
 #define KERNEL       3.0  /* of the links, standard deviations */
 #define FAR_RADIANS  0.03 /* of a link from its poses */
 #define FAR_VOXELS   3.0
@@ -54,7 +53,7 @@ static pcgpu_status contradicts(pc_all *a, int group, int other, bool *wrong) {
             if (a->clouds[j].group == other) {
                 PC_TRY(pc_all_view(a, j, i, &compared));
                 seen += compared.overlap >= SEEN_OVERLAP;
-                against += compared.overlap >= SEEN_OVERLAP && compared.free > MOST_FREE;
+                against += compared.overlap >= SEEN_OVERLAP && compared.free > PC_MOST_FREE_AT_START;
             }
         }
     }

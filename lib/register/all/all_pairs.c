@@ -49,12 +49,14 @@ static void compare_range(void *state, int64_t begin, int64_t end) {
     comparison *c = state;
     pcgpu_context own = *c->a->context;
     pc_match *matches = malloc(PC_MATCHES_MOST * sizeof *matches);
+    int i = 1; /* the later cloud of the pair */
     own.threads = 1;
     for (int64_t pair = begin; pair < end && matches && !c->failed; pair++) {
         pc_start starts[PC_STARTS];
-        int i = (int)((1.0 + sqrt(1.0 + 8.0 * (double)pair)) / 2.0), found = 0, count = 0;
-        i -= pc_all_pair(i, 0) > pair;
-        i += pc_all_pair(i + 1, 0) <= pair;
+        int found = 0, count = 0;
+        while (pc_all_pair(i + 1, 0) <= pair) {
+            i++;
+        }
         const pc_features *source = &c->few[i], *target = &c->few[pair - pc_all_pair(i, 0)];
         if (source->voxel == target->voxel &&
             (pc_features_match(&own, source, target, matches, &found) != PCGPU_OK ||
