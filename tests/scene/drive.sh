@@ -2,12 +2,7 @@
 # drive.sh DRIVE: odometry along 240 m around a block, whose poses are known: how far the end is off, in percent of the way,
 # for each reference; the same bytes from one thread and from several; scans of a sensor that moves meanwhile, and of one
 # whose beams are off.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$(dirname "$0")/begin.sh"
 
 # Percent of the way that the last position is off, and the worst on the way. Both trajectories begin with the identity.
 drift() {

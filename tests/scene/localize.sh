@@ -2,12 +2,7 @@
 # localize.sh DRIVE: a map of 240 m around a block from scans at their true poses, and later drives localized in it: how far
 # the poses are off; the start anywhere in the map; the same bytes from one thread and from several; a sensor that
 # moves during a sweep; another block. 8 s.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$(dirname "$0")/begin.sh"
 
 # errors NAME POSES TRUTH FEWEST: at least so many poses, and all within 2 cm and 0.05 degree of the truth.
 errors() {

@@ -1,12 +1,7 @@
 #!/bin/sh
 # loops.sh DRIVE: odometry --loops along two rounds of a block and on one street: the places of the second round are found,
 # the errors get smaller, the bytes are the same from any number of threads and after an interruption. Costs 15 s.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$(dirname "$0")/begin.sh"
 fail() { echo "FAIL: $1" >&2; exit 1; }
 
 # Beams that are off by a degree make an odometry that drifts; a local map of 20 m does not see the first round again.

@@ -1,12 +1,7 @@
 #!/bin/sh
 # stations.sh DRIVE: 12 scans along a street, 8 m apart and each turned by its own angle, as a set in another order: all have a
 # pose, within 10 mm.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$(dirname "$0")/begin.sh"
 mkdir drive stations
 "$drive" --frames 96 --steps 900 drive
 for k in 0 1 2 3 4 5 6 7 8 9 10 11; do

@@ -1,12 +1,7 @@
 #!/bin/sh
 # town.sh DRIVE: scans along a path through a town: the same bytes twice; one world where the path repeats itself, whichever
 # cars are parked or drive; lanes, labels, and errors of a bad path. Costs 7 s.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$(dirname "$0")/begin.sh"
 
 fail() {
     echo "town.sh: $1" >&2
