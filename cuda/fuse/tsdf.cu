@@ -31,7 +31,7 @@ typedef struct volume {
     struct {
         void *memory;
         size_t bytes;
-    } depth, color_image, inverse, counters, ranges, maps;
+    } depth, color_image, inverse, counters, rows, ranges, maps;
     /* Results of pc_cuda_volume_blocks, in host memory: */
     pc_buffer host_keys, host_distances, host_weights, host_neighbours, host_colors;
 } volume;
@@ -154,10 +154,22 @@ static void pc_cuda_volume_close(pcgpu_context *context, void *state) {
     if (v) {
         cudaSetDevice(pc_cuda_of(context)->index);
         cudaStreamSynchronize(pc_cuda_of(context)->stream); /* the last frame may still be running */
-        void *const device[] = {
-            v->slots,           v->keys,          v->arrays.distances, v->arrays.weights, v->arrays.neighbours,
-            v->arrays.behind,   v->arrays.active, v->depth.memory,     v->inverse.memory, v->list,
-            v->counters.memory, v->ranges.memory, v->maps.memory,      v->arrays.colors,  v->color_image.memory};
+        void *const device[] = {v->slots,
+                                v->keys,
+                                v->arrays.distances,
+                                v->arrays.weights,
+                                v->arrays.neighbours,
+                                v->arrays.behind,
+                                v->arrays.active,
+                                v->depth.memory,
+                                v->inverse.memory,
+                                v->list,
+                                v->counters.memory,
+                                v->rows.memory,
+                                v->ranges.memory,
+                                v->maps.memory,
+                                v->arrays.colors,
+                                v->color_image.memory};
         for (size_t i = 0; i < sizeof device / sizeof device[0]; i++) {
             cudaFree(device[i]);
         }
@@ -291,21 +303,24 @@ static pcgpu_status cast(pcgpu_context *context, volume *v, const pc_volume_view
     const size_t values = 3 * (size_t)view->width * (size_t)view->height;
     const uint32_t across = pc_blocks(view->width, PC_VOLUME_TILE), down = pc_blocks(view->height, PC_VOLUME_TILE);
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
+    PC_TRY(take(context, &v->rows, PC_VOLUME_ROWS * sizeof(uint64_t)));
     PC_TRY(take(context, &v->ranges, 2 * (size_t)across * down * sizeof(uint32_t)));
     PC_TRY(take(context, &v->maps, 2 * values * sizeof(float)));
+    uint64_t *rows = (uint64_t *)v->rows.memory;
     uint32_t *ranges = (uint32_t *)v->ranges.memory;
     unsigned long long *begun = (unsigned long long *)((uint32_t *)v->counters.memory + VOLUME_COUNTERS);
-    const int64_t tiles = (int64_t)across * down, most = v->count + 1 > tiles ? v->count + 1 : tiles;
+    const int64_t tiles = (int64_t)across * down, least = PC_VOLUME_ROWS;
+    const int64_t larger = tiles > least ? tiles : least, most = v->count + 1 > larger ? v->count + 1 : larger;
     *device = pc_maps{view->width, view->height, (float *)v->maps.memory,
                       normals ? (float *)v->maps.memory + values : NULL, begun};
     PC_LAUNCH(context, volume_active_kernel, pc_blocks(most, VOLUME_THREADS), VOLUME_THREADS, v->arrays,
-              (uint32_t)v->count, ranges, (uint32_t)tiles, begun);
+              (uint32_t)v->count, ranges, (uint32_t)tiles, rows, begun);
     if (v->count > 0) {
         PC_LAUNCH(context, volume_ranges_kernel, pc_blocks(v->count * VOLUME_WARP, VOLUME_THREADS), VOLUME_THREADS,
-                  *view, v->keys, v->arrays.active, (uint32_t)v->count, ranges);
+                  *view, v->keys, v->arrays.active, (uint32_t)v->count, ranges, rows);
     }
-    const pc_volume_grid grid = {v->slots,          v->mask, v->keys,          v->arrays.distances,
-                                 v->arrays.weights, NULL,    v->arrays.active, v->arrays.neighbours};
+    const pc_volume_grid grid = {v->slots, v->mask,          v->keys, v->arrays.distances, v->arrays.weights,
+                                 NULL,     v->arrays.active, rows,    v->arrays.neighbours};
     const dim3 blocks((across + 1) / 2, down);
     if (normals) {
         PC_LAUNCH(context, volume_cast_kernel<true>, blocks, VOLUME_THREADS, grid, *view, ranges, device->vertices,

@@ -239,10 +239,10 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
 
 /* ---- ray casting ------------------------------------------------------------------------------------------------ */
 
-/* Computes which blocks may have a surface, and clears the ranges of the tiles. Depths are nonnegative, so their bits
- * sort as integers. */
+/* Computes which blocks may have a surface, and clears the ranges of the tiles and the bits of blocks. Depths are
+ * nonnegative, so their bits sort as integers. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
-    volume_active_kernel(const volume_arrays arrays, uint32_t blocks, uint32_t *ranges, uint32_t tiles,
+    volume_active_kernel(const volume_arrays arrays, uint32_t blocks, uint32_t *ranges, uint32_t tiles, uint64_t *rows,
                          unsigned long long *begun) {
     const uint32_t i = blockIdx.x * VOLUME_THREADS + threadIdx.x;
     if (i == 0) {
@@ -255,12 +255,15 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
         ranges[2 * i] = __float_as_uint(INFINITY);
         ranges[2 * i + 1] = 0;
     }
+    if (i < PC_VOLUME_ROWS) {
+        rows[i] = 0;
+    }
 }
 
 /* One warp per block, one lane per tile. */
 static __global__ void __launch_bounds__(VOLUME_THREADS)
     volume_ranges_kernel(const pc_volume_view view, const uint64_t *keys, const uint8_t *active, uint32_t blocks,
-                         uint32_t *ranges) {
+                         uint32_t *ranges, uint64_t *rows) {
     const uint32_t b = (blockIdx.x * VOLUME_THREADS + threadIdx.x) / VOLUME_WARP + 1;
     const int32_t lane = threadIdx.x % VOLUME_WARP;
     if (b > blocks || !active[b]) {
@@ -271,6 +274,9 @@ static __global__ void __launch_bounds__(VOLUME_THREADS)
     pc_volume_unpack(keys[b], block);
     if (!pc_volume_seen(&view, block, &e)) {
         return;
+    }
+    if (lane == 0) {
+        atomicOr((unsigned long long *)&rows[pc_volume_row_of(block[1], block[2])], 1ull << ((uint32_t)block[0] & 63));
     }
     const int32_t left = e.u[0] / PC_VOLUME_TILE, top = e.v[0] / PC_VOLUME_TILE;
     const int32_t across = e.u[1] / PC_VOLUME_TILE - left + 1, down = e.v[1] / PC_VOLUME_TILE - top + 1;

@@ -193,8 +193,8 @@ static void cast_tiles(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The range of depths in which each tile has blocks with surfaces. */
-static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, float (*ranges)[2]) {
+/* The range of depths in which each tile has blocks with surfaces, and the bits of these blocks. */
+static void find_ranges(pc_cpu_volume *v, const pc_volume_view *view, float (*ranges)[2]) {
     const int32_t across = tiles_of(view->width), down = tiles_of(view->height);
     const uint64_t *keys = v->keys.memory;
     const uint8_t *active = v->active.memory;
@@ -202,6 +202,7 @@ static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, floa
         ranges[i][0] = INFINITY;
         ranges[i][1] = -INFINITY;
     }
+    memset(v->rows, 0, sizeof v->rows);
     for (int64_t b = 1; b <= v->count; b++) {
         int32_t block[3];
         pc_volume_extent e;
@@ -209,6 +210,7 @@ static void find_ranges(const pc_cpu_volume *v, const pc_volume_view *view, floa
         if (!active[b] || !pc_volume_seen(view, block, &e)) {
             continue;
         }
+        v->rows[pc_volume_row_of(block[1], block[2])] |= (uint64_t)1 << ((uint32_t)block[0] & 63);
         e.z[0] = pc_volume_begin(view, e.z[0]);
         for (int32_t y = e.v[0] / PC_VOLUME_TILE; y <= e.v[1] / PC_VOLUME_TILE; y++) {
             for (int32_t x = e.u[0] / PC_VOLUME_TILE; x <= e.u[1] / PC_VOLUME_TILE; x++) {

@@ -23,6 +23,7 @@ typedef struct pc_cpu_volume {
     pc_buffer keys, distances, weights, neighbours, colors;
     pc_buffer behind; /* uint8_t: it has a voxel behind a surface */
     /* Of one call: */
+    uint64_t rows[PC_VOLUME_ROWS];
     pc_buffer inverse, lists, wanted, active, ranges, maps;
 } pc_cpu_volume;
 

@@ -20,6 +20,7 @@ pc_volume_grid pc_cpu_volume_grid(const pc_cpu_volume *v) {
                             .weights = v->weights.memory,
                             .colors = v->color ? v->colors.memory : NULL,
                             .active = v->active.memory,
+                            .rows = v->rows,
                             .neighbours = v->neighbours.memory};
 }
 

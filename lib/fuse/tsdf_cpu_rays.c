@@ -10,11 +10,12 @@
 /* 38 kB, which are in the cache: as many rays at once as make whole vectors. */
 #pragma GCC diagnostic ignored "-Wframe-larger-than="
 
-enum { LANES = PC_VOLUME_TILE * PC_VOLUME_TILE };
+enum { LANES = PC_VOLUME_TILE * PC_VOLUME_TILE, SAME = 13 /* among its neighbours */, FAR = 100 };
 
 /* Positions on rays. */
 typedef struct places {
-    int32_t block[3][LANES], voxel[3][LANES], cell[LANES], good[LANES], moved[LANES];
+    int32_t block[3][LANES], voxel[3][LANES], cell[LANES], good[LANES];
+    int32_t to[LANES]; /* the neighbour of the block before, or PC_VOLUME_NEIGHBOURS or more */
     float fraction[3][LANES];
 } places;
 
@@ -42,9 +43,9 @@ typedef struct hits {
 typedef struct tile {
     const pc_volume_grid *grid;
     const pc_volume_view *view;
-    float begin, end;
+    const float *range; /* of depths */
     pc_volume_ray rays[LANES];
-    int32_t u[LANES], v[LANES];
+    size_t at[LANES]; /* of a ray's vertex in the maps */
 } tile;
 
 /* Loops without memory side effects process whole vectors; the values behind the last ray are ignored. */
@@ -58,15 +59,16 @@ PC_INLINE void find_places(const float origin[3], float direction[3][LANES], con
     count = whole_vectors(count);
     for (int i = 0; i < count; i++) {
         at->good[i] = 1;
-        at->moved[i] = 0;
+        at->to[i] = SAME;
     }
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0, stride = 1; k < 3; k++, stride *= 3) {
         for (int i = 0; i < count; i++) {
             int32_t block, voxel;
             float fraction;
             const bool good = pc_volume_on_axis(origin[k], direction[k][i], t[i], &block, &voxel, &fraction);
             at->good[i] &= good;
-            at->moved[i] |= block != at->block[k][i];
+            const uint32_t by = (uint32_t)block - (uint32_t)at->block[k][i];
+            at->to[i] += by + 1 <= 2 ? stride * (int32_t)by : FAR;
             at->block[k][i] = block;
             at->voxel[k][i] = voxel;
             at->fraction[k][i] = fraction;
@@ -75,7 +77,10 @@ PC_INLINE void find_places(const float origin[3], float direction[3][LANES], con
 }
 
 PC_INLINE void find_cell(const tile *c, places *at, int i) {
-    if (at->moved[i]) {
+    const int32_t from = at->cell[i], to = at->to[i];
+    if (from > 0 && to < PC_VOLUME_NEIGHBOURS) {
+        at->cell[i] = to == SAME ? from : c->grid->neighbours[PC_VOLUME_NEIGHBOURS * (int64_t)from + to];
+    } else if (to != SAME) {
         const int32_t *anchor = c->view->anchor;
         at->cell[i] = pc_volume_find_at(c->grid->slots, c->grid->mask, anchor[0] + at->block[0][i],
                                         anchor[1] + at->block[1][i], anchor[2] + at->block[2][i]);
@@ -122,14 +127,14 @@ PC_INLINE void find_values(const pc_volume_grid *grid, const places *at, const i
 /* Rays in a block without a surface leap to another block; rays that end stay at their position, without values. */
 PC_INLINE void settle_lanes(const tile *c, lanes *l, int count) {
     for (int i = 0; i < count; i++) {
-        bool good = l->at.good[i] && l->t[i] <= c->end;
+        bool good = l->at.good[i] && l->t[i] <= c->range[1];
         if (good) {
             find_cell(c, &l->at, i);
         }
         if (good && !c->grid->active[l->at.cell[i]]) {
             pc_volume_position at = {{l->at.block[0][i], l->at.block[1][i], l->at.block[2][i]}, cell_of(&l->at, i)};
             pc_volume_march march = {l->t[i], l->last[i], l->at_last[i], l->sharp[i]};
-            good = pc_volume_leap(c->grid, c->view, &c->rays[l->ray[i]], c->end, &at, &march);
+            good = pc_volume_leap(c->grid, c->view, &c->rays[l->ray[i]], c->range[1], &at, &march);
             l->t[i] = march.t;
             l->at_last[i] = march.at_last;
             l->at.cell[i] = at.cell.block;
@@ -159,7 +164,7 @@ PC_INLINE void look_around(const tile *c, lanes *l, int count) {
     }
     for (int i = 0; i < count; i++) {
         const int64_t cell = l->at.cell[i];
-        const int64_t from = l->n[i] == 13 ? cell : c->grid->neighbours[PC_VOLUME_NEIGHBOURS * cell + l->n[i]];
+        const int64_t from = l->n[i] == SAME ? cell : c->grid->neighbours[PC_VOLUME_NEIGHBOURS * cell + l->n[i]];
         l->f[i] = c->grid->distances[from * PC_VOLUME_VOXELS + l->offset[i]];
     }
     for (int i = 0; i < wide; i++) {
@@ -318,7 +323,7 @@ PC_INLINE void find_gradients(const tile *c, hits *h) {
 PC_INLINE void write_hits(const tile *c, const hits *h, const pc_maps *maps) {
     for (int i = 0; i < h->count; i++) {
         const int32_t ray = h->ray[i];
-        const size_t at = 3 * ((size_t)c->v[ray] * (size_t)c->view->width + (size_t)c->u[ray]);
+        const size_t at = c->at[ray];
         if (!(h->t[i] > 0.0f)) {
             continue;
         }
@@ -343,11 +348,10 @@ PC_INLINE int begin_tile(tile *c, lanes *l, int32_t left, int32_t top, const pc_
         for (int32_t u = left; u < left + PC_VOLUME_TILE && u < c->view->width; u++, count++) {
             const size_t at = 3 * ((size_t)v * (size_t)c->view->width + (size_t)u);
             pc_volume_ray_of(c->view, u, v, &c->rays[count]);
-            c->u[count] = u;
-            c->v[count] = v;
+            c->at[count] = at;
             l->ray[count] = count;
             l->voxel[count] = c->rays[count].voxel;
-            l->t[count] = l->last[count] = c->begin;
+            l->t[count] = l->last[count] = c->range[0];
             l->at_last[count] = pc_volume_nan();
             l->sharp[count] = l->at.cell[count] = 0;
             for (int k = 0; k < 3; k++) {
@@ -370,14 +374,13 @@ PC_INLINE void cast_tile(const pc_volume_grid *grid, const pc_volume_view *view,
     hits h;
     c.grid = grid;
     c.view = view;
-    c.begin = range[0];
-    c.end = range[1];
+    c.range = range;
     h.count = 0;
     memset(h.direction, 0, sizeof h.direction);
     memset(h.t, 0, sizeof h.t);
     memset(h.at.block, 0, sizeof h.at.block);
     int count = begin_tile(&c, &l, left, top, maps);
-    if (c.begin <= c.end) {
+    if (range[0] <= range[1]) {
         march(&c, &l, count, &h);
         narrow_hits(&c, &h);
         if (maps->normals) {

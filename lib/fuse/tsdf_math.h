@@ -27,6 +27,7 @@ enum {
     PC_VOLUME_REACH = 1 << 20,   /* block coordinates are -REACH to REACH - 1 */
     PC_VOLUME_TILE = 8,          /* pixels per side of a tile with a common range of depths */
     PC_VOLUME_TRUNCATION = 64,   /* maximum truncation in voxels */
+    PC_VOLUME_ROWS = 64 * 64,    /* of bits, see pc_volume_row_of */
     PC_VOLUME_LONGEST_RAY = 8192 /* steps; cuts only views with more blocks in a row */
 };
 
@@ -74,6 +75,7 @@ typedef struct pc_volume_grid {
     const float *weights;      /* likewise */
     const uint16_t *colors;    /* PC_VOLUME_COLORS per voxel, see tsdf_color.h; NULL: none */
     const uint8_t *active;     /* whether a cell of the block may have a surface; false for block 0. For ray casting */
+    const uint64_t *rows;      /* PC_VOLUME_ROWS: bits of active blocks, see pc_volume_row_of. For ray casting */
     const int32_t *neighbours; /* PC_VOLUME_NEIGHBOURS per block: the blocks around it, x fastest, with itself in the
                                   middle */
 } pc_volume_grid;
@@ -105,6 +107,11 @@ PC_HD uint8_t pc_volume_is_active(const int32_t *neighbours, const uint8_t *behi
         any = (uint8_t)(any | behind[n[13 + (i & 1) + 3 * (i >> 1 & 1) + 9 * (i >> 2)]]);
     }
     return any;
+}
+
+/* Bit x % 64 of the row of y and z: whether an active block may be there. Rays mostly pass missing blocks. */
+PC_HD_ALWAYS uint32_t pc_volume_row_of(int32_t y, int32_t z) {
+    return ((uint32_t)z & 63) * 64 + ((uint32_t)y & 63);
 }
 
 /* ---- a camera in the volume ----------------------------------------------------------------------------------- */

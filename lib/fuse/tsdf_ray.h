@@ -152,14 +152,10 @@ typedef struct pc_volume_position {
     pc_volume_cell cell;
 } pc_volume_position;
 
-#define PC_VOLUME_NOWHERE                                                                                              \
-    {                                                                                                                  \
-        {INT32_MIN, 0, 0}, {                                                                                           \
-            0, {0, 0, 0}, {                                                                                            \
-                0, 0, 0                                                                                                \
-            }                                                                                                          \
-        }                                                                                                              \
-    } /* a block out of reach */
+PC_HD_ALWAYS pc_volume_position pc_volume_nowhere(void) {
+    const pc_volume_position at = {{INT32_MIN, 0, 0}, {0, {0, 0, 0}, {0, 0, 0}}}; /* a block out of reach */
+    return at;
+}
 
 /* One axis of the position at depth t. False where coordinates end; the other members are then undefined. */
 PC_HD_ALWAYS bool pc_volume_on_axis(float origin, float direction, float t, int32_t *block, int32_t *voxel,
@@ -219,11 +215,14 @@ PC_HD_ALWAYS float pc_volume_skip(const pc_volume_grid *grid, const pc_volume_vi
         next[0] += k == 0 ? delta[0] : 0.0f;
         next[1] += k == 1 ? delta[1] : 0.0f;
         next[2] += k == 2 ? delta[2] : 0.0f;
-        *exists = pos->cell.block > 0;
-        pos->cell.block = pc_volume_find_at(grid->slots, grid->mask, view->anchor[0] + pos->block[0],
-                                            view->anchor[1] + pos->block[1], view->anchor[2] + pos->block[2]);
-        if (grid->active[pos->cell.block]) {
-            return t;
+        const int32_t *a = view->anchor, x = a[0] + pos->block[0], y = a[1] + pos->block[1], z = a[2] + pos->block[2];
+        if (grid->rows[pc_volume_row_of(y, z)] >> ((uint32_t)x & 63) & 1) {
+            pos->cell.block = pc_volume_find_at(grid->slots, grid->mask, x, y, z);
+            if (grid->active[pos->cell.block]) {
+                const int32_t back = k == 0 ? step[0] : k == 1 ? 3 * step[1] : 9 * step[2];
+                *exists = grid->neighbours[PC_VOLUME_NEIGHBOURS * (int64_t)pos->cell.block + 13 - back] > 0;
+                return t;
+            }
         }
     }
     return INFINITY;
@@ -307,9 +306,8 @@ PC_HD_ALWAYS bool pc_volume_leap(const pc_volume_grid *grid, const pc_volume_vie
     bool exists = false;
     const float enter = pc_volume_skip(grid, view, ray, end, pos, &exists) - (exists ? ray->voxel : 0.0f);
     if (enter > march->t || !exists) {
-        march->t =
-            (enter > march->t ? enter : march->t) + (0.02f * ray->voxel + 4e-7f * march->t); /* a step that float32 can
-                                                                                          represent */
+        /* a step that float32 can represent */
+        march->t = (enter > march->t ? enter : march->t) + (0.02f * ray->voxel + 4e-7f * march->t);
         march->at_last = pc_volume_nan();
     }
     return march->t <= end && pc_volume_go(grid, view, ray, march->t, pos);
@@ -318,7 +316,7 @@ PC_HD_ALWAYS bool pc_volume_leap(const pc_volume_grid *grid, const pc_volume_vie
 /* Whether the first position with a value is in front of the surface: interpolated. */
 PC_HD_ALWAYS float pc_volume_sharpen(const pc_volume_grid *grid, const pc_volume_view *view, const pc_volume_ray *ray,
                                      const pc_volume_march *march) {
-    pc_volume_position before = PC_VOLUME_NOWHERE;
+    pc_volume_position before = pc_volume_nowhere();
     if (!(march->at_last > 0.0f) || march->sharp) {
         return march->at_last;
     }
@@ -376,7 +374,7 @@ PC_HD_ALWAYS void pc_volume_normal(const pc_volume_view *view, const float g[3],
 PC_HD_ALWAYS void pc_volume_look(const pc_volume_grid *grid, const pc_volume_view *view, int32_t u, int32_t v,
                                  const float range[2], float vertex[3], float normal[3]) {
     pc_volume_ray ray;
-    pc_volume_position pos = PC_VOLUME_NOWHERE;
+    pc_volume_position pos = pc_volume_nowhere();
     pc_volume_ray_of(view, u, v, &ray);
     const float t = range[0] <= range[1] ? pc_volume_cast(grid, view, &ray, range[0], range[1], &pos) : NAN;
     for (int k = 0; k < 3; k++) {

@@ -290,7 +290,10 @@ static void finish(reference *r) {
 }
 
 static void cast(const reference *r, const pc_volume_view *view, const pc_maps *maps) {
-    const pc_volume_grid grid = {r->slots, r->mask, r->keys, r->distances, r->weights, NULL, r->active, r->neighbours};
+    static uint64_t rows[PC_VOLUME_ROWS]; /* all blocks are looked for */
+    const pc_volume_grid grid = {r->slots, r->mask,   r->keys, r->distances, r->weights,
+                                 NULL,     r->active, rows,    r->neighbours};
+    memset(rows, 0xff, sizeof rows);
     for (int32_t v = 0; v < view->height; v++) {
         for (int32_t u = 0; u < view->width; u++) {
             const int32_t left = u / PC_VOLUME_TILE * PC_VOLUME_TILE, top = v / PC_VOLUME_TILE * PC_VOLUME_TILE;
