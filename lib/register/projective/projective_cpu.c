@@ -109,18 +109,13 @@ PC_INLINE void fit_lanes(const pc_depth_level *given, int u, int v, const float 
     const ptrdiff_t row = step * pitch;
     for (int l = 0; l < L; l++) {
         pc_depth_moments m = {0, 0, 0, 0, 0, 0, 0, 0, 0};
-        float plane[PC_DEPTH_VALUES];
         const float edge = level.edge * z[l], x = ((float)(u + l) - level.cx) * level.per_fx;
         fit_taps(&m, -2.0f, z + l - 2 * row, inverse + l - 2 * row, step, z[l], inverse[l], edge);
         fit_taps(&m, -1.0f, z + l - row, inverse + l - row, step, z[l], inverse[l], edge);
         fit_taps(&m, 0.0f, z + l, inverse + l, step, z[l], inverse[l], edge);
         fit_taps(&m, 1.0f, z + l + row, inverse + l + row, step, z[l], inverse[l], edge);
         fit_taps(&m, 2.0f, z + l + 2 * row, inverse + l + 2 * row, step, z[l], inverse[l], edge);
-        pc_depth_plane_of(&m, &level, x, y, z[l], inverse[l], plane);
-        out[PC_DEPTH_VALUES * l] = plane[PC_DEPTH_NX];
-        out[PC_DEPTH_VALUES * l + 1] = plane[PC_DEPTH_NY];
-        out[PC_DEPTH_VALUES * l + 2] = plane[PC_DEPTH_NZ];
-        out[PC_DEPTH_VALUES * l + 3] = plane[PC_DEPTH_Z];
+        pc_depth_plane_of(&m, &level, x, y, z[l], inverse[l], out + PC_DEPTH_VALUES * l);
     }
 }
 

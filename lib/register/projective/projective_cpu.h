@@ -40,12 +40,6 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, in
 /* Fills frame->measure. False when memory is short. */
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame);
 
-/* The finest level of a frame, for its measure. */
-typedef struct pc_depth_measured {
-    pc_depth_level level;
-    const float *pixels;
-} pc_depth_measured;
-
 /* A pass over a level of the source. */
 typedef struct pc_depth_pass {
     bool scene;

@@ -110,13 +110,14 @@ bool pc_cpu_depth_add_up(pcgpu_context *context, const pc_depth_level *level, in
 /* ---- the measure of a frame -------------------------------------------------------------------------------------- */
 
 PC_INLINE void measure_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
-    const pc_depth_measured *m = what;
+    const pc_depth_frame *frame = what;
+    const pc_depth_level level = frame->level[0];
     for (int v = tile_row * PC_DEPTH_LOADS; v < (tile_row + 1) * PC_DEPTH_LOADS; v++) {
-        const float y = ((float)v - m->level.cy) * m->level.per_fy;
-        const size_t at = (size_t)v * (size_t)m->level.columns + (size_t)(tile_column * L);
-        const float *row = m->pixels + PC_DEPTH_VALUES * at;
+        const float y = ((float)v - level.cy) * level.per_fy;
+        const size_t at = (size_t)v * (size_t)level.columns + (size_t)(tile_column * L);
+        const float *row = pc_depth_pixels(frame, 0) + PC_DEPTH_VALUES * at;
         for (int l = 0; l < L; l++) {
-            const float x = ((float)(tile_column * L + l) - m->level.cx) * m->level.per_fx;
+            const float x = ((float)(tile_column * L + l) - level.cx) * level.per_fx;
             pc_depth_add_measure(x, y, row[PC_DEPTH_VALUES * l + PC_DEPTH_Z], lanes + l, L);
         }
     }
@@ -127,9 +128,8 @@ PC_SIMD_FORMS_OF(measure_tile, (const void *what, int tile_column, int tile_row,
 
 bool pc_cpu_depth_measure(pcgpu_context *context, pc_depth_frame *frame) {
     const pc_cpu_depth_state *s = context->kept[PC_KEPT_PROJECTIVE].memory;
-    const pc_depth_measured m = {.level = frame->level[0], .pixels = pc_depth_pixels(frame, 0)};
     double sums[PC_ICP_SUMS];
-    if (!pc_cpu_depth_add_up(context, &m.level, PC_DEPTH_LOADS, measure_tile_for(s->simd), &m, sums)) {
+    if (!pc_cpu_depth_add_up(context, &frame->level[0], PC_DEPTH_LOADS, measure_tile_for(s->simd), frame, sums)) {
         return false;
     }
     pc_depth_measure_of(sums, &frame->measure);
@@ -149,13 +149,29 @@ typedef struct landings {
     int32_t at[L];
 } landings;
 
-PC_INLINE void split(const float *restrict pixels, lanes_of *restrict to) {
-    for (int l = 0; l < L; l++) {
-        for (int k = 0; k < PC_DEPTH_VALUES; k++) {
-            to->value[k][l] = pixels[PC_DEPTH_VALUES * l + k];
-        }
+/* The values of a pixel, at any address of floats. */
+typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
+
+PC_INLINE four pixel_at(const float *pixels, int32_t at) {
+    return *(const four *)(pixels + PC_DEPTH_VALUES * (ptrdiff_t)at);
+}
+
+/* Four pixels at a time are transposed, which GCC does not do well with a loop. */
+PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, lanes_of *restrict to) {
+    for (int l = 0; l < L; l += 4) {
+        const four a = pixel_at(pixels, at[l]), b = pixel_at(pixels, at[l + 1]);
+        const four c = pixel_at(pixels, at[l + 2]), d = pixel_at(pixels, at[l + 3]);
+        const four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), rest = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        const four cd = __builtin_shufflevector(c, d, 0, 4, 1, 5), last = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+        *(four *)&to->value[0][l] = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+        *(four *)&to->value[1][l] = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+        *(four *)&to->value[2][l] = __builtin_shufflevector(rest, last, 0, 1, 4, 5);
+        *(four *)&to->value[3][l] = __builtin_shufflevector(rest, last, 2, 3, 6, 7);
     }
 }
+
+static const int32_t IN_ORDER[L] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
 
 PC_INLINE void project_row(const pc_depth_pass *given, int u, float y, const float *restrict z, landings *restrict to) {
     const pc_depth_step step = given->step;
@@ -172,16 +188,6 @@ PC_INLINE void project_row(const pc_depth_pass *given, int u, float y, const flo
     }
 }
 
-/* The pixels of the target there: whole ones are copied, since gathering values one by one takes as many loads. */
-PC_INLINE void fetch(const float *restrict pixels, const int32_t *restrict at, lanes_of *restrict to) {
-    float whole[PC_DEPTH_VALUES * L] __attribute__((aligned(64)));
-    for (int l = 0; l < L; l++) {
-        memcpy(whole + PC_DEPTH_VALUES * l, pixels + PC_DEPTH_VALUES * (ptrdiff_t)at[l],
-               PC_DEPTH_VALUES * sizeof *whole);
-    }
-    split(whole, to);
-}
-
 PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *restrict to,
                        const lanes_of *restrict from, const lanes_of *restrict there, float *restrict lanes) {
     const pc_depth_step step = given->step;
@@ -196,18 +202,24 @@ PC_INLINE void add_row(bool scene, const pc_depth_pass *given, const landings *r
 
 PC_INLINE void match_tile(const void *what, int tile_column, int tile_row, float *restrict lanes) {
     const pc_depth_pass *m = what;
-    for (int v = tile_row * m->source.loads; v < (tile_row + 1) * m->source.loads; v++) {
-        const float y = ((float)v - m->source.cy) * m->source.per_fy;
-        const size_t at = (size_t)v * (size_t)m->source.columns + (size_t)(tile_column * L);
-        lanes_of from, there;
-        landings to;
-        split(m->from + PC_DEPTH_VALUES * at, &from);
-        project_row(m, tile_column * L, y, from.value[PC_DEPTH_Z], &to);
-        fetch(m->to, to.at, &there);
+    const int rows = m->source.loads, top = tile_row * rows;
+    /* All rows at a time: the values of one are written as narrow vectors, and cannot be read as wide ones at once. */
+    lanes_of from[PC_DEPTH_LOADS], there[PC_DEPTH_LOADS];
+    landings to[PC_DEPTH_LOADS];
+    for (int i = 0; i < rows; i++) {
+        const size_t at = (size_t)(top + i) * (size_t)m->source.columns + (size_t)(tile_column * L);
+        fetch(m->from + PC_DEPTH_VALUES * at, IN_ORDER, &from[i]);
+    }
+    for (int i = 0; i < rows; i++) {
+        const float y = ((float)(top + i) - m->source.cy) * m->source.per_fy;
+        project_row(m, tile_column * L, y, from[i].value[PC_DEPTH_Z], &to[i]);
+        fetch(m->to, to[i].at, &there[i]);
+    }
+    for (int i = 0; i < rows; i++) {
         if (m->scene) {
-            add_row(true, m, &to, &from, &there, lanes);
+            add_row(true, m, &to[i], &from[i], &there[i], lanes);
         } else {
-            add_row(false, m, &to, &from, &there, lanes);
+            add_row(false, m, &to[i], &from[i], &there[i], lanes);
         }
     }
 }
