@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A block has 3 edges per voxel, along x, y and z: bit 3 * voxel + axis of its crossings marks an edge with a vertex.
- */
+/* A block has 3 edges per voxel, along x, y and z: bit 3 * voxel + axis of its crossings marks edges with vertices. */
 enum { EDGES = 3 * PC_VOLUME_VOXELS, WORDS = EDGES / 64 };
 
 typedef struct surface {

@@ -187,8 +187,7 @@ static size_t point_size(const pcd_input *in) {
     return size;
 }
 
-/* Describes the columns. Compressed data stores field after field, each with all points; the others point after point.
- */
+/* Describes the columns. Compressed data stores field after field, each with all points; others point after point. */
 static pcgpu_status build_table(const pcd_input *in, pc_table *table) {
     size_t offset = 0;
     size_t record = point_size(in);

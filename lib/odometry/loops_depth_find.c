@@ -189,8 +189,7 @@ static bool agree(const pc_prediction *p, const pc_link *a, const pc_link *b) {
     return !pc_moved_beyond(corrected[0], corrected[1], CYCLE_METRES, CYCLE_RADIANS);
 }
 
-/* Appends the links whose prediction was good, or which have a witness: another one that corrects the prediction alike.
- */
+/* Appends the links whose prediction was good, or which have a witness: another that corrects the prediction alike. */
 static pcgpu_status append_links(pcgpu_loops *l, const pc_prediction *p, const pc_link *links, int count) {
     for (int i = 0; i < count; i++) {
         bool holds = most_metres(l, p[links[i].from].length) <= TIGHT_METRES;

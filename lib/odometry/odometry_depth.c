@@ -165,8 +165,7 @@ static pcgpu_status align(void *owner, const pc_attempt *attempt, pcgpu_odometry
     return PCGPU_OK;
 }
 
-/* Falls back to the last frame from the keyframe or the model, which may be sparse where the camera has just arrived.
- */
+/* Falls back to the last frame from the keyframe or the model, which may be sparse where the camera is new. */
 static bool take_nearer(void *owner) {
     pcgpu_depth_odometry *o = owner;
     const bool other = o->to == PCGPU_REFERENCE_MODEL || (o->to == PCGPU_REFERENCE_KEYFRAME && o->keyframe != o->last);

@@ -1,7 +1,6 @@
 /* The optimizer of every method of registration, shared by the back ends: Gauss-Newton steps at one level after
  * another, from coarse to fine. A method linearizes its cost at the present pose and solves for a step; everything
- * after the step is here: the pose, the history, whether a step is short, whether poses repeat, and when a level ends.
- */
+ * after the step is here: the pose, the history, whether a step is short, whether poses repeat, when a level ends. */
 #ifndef PC_OPTIMIZER_H
 #define PC_OPTIMIZER_H
 

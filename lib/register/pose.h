@@ -157,8 +157,7 @@ PC_HD bool pc_solve6_by_blocks(const double A[36], const double b[6], double x[6
 }
 
 /* The Gauss-Newton step from the sums of a pass, in units in which a turn moves points as far as a translation: scale
- * is 1 / gyration, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene says nothing about.
- */
+ * is 1 / gyration, or 1. `ridge`, relative to the mean of the diagonal, limits steps that the scene leaves open. */
 PC_HD bool pc_solve_ridge(const double scale[6], double ridge, const double *sums, double update[6]) {
     double a[36], b[6];
     pc_information(sums, a);

@@ -76,8 +76,7 @@ int pc_register_levels(const pcgpu_register_params *params);
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);
 
-/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target's points. Errors: MEMORY.
- */
+/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target. Errors: MEMORY. */
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
                                 pcgpu_register_params *settled);
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
@@ -88,8 +87,7 @@ pcgpu_status pc_register_close(pc_register_work *w, pcgpu_status status);
 /* The clouds as what their sensors saw, borrowed; `views` are made when they are needed: drop them. */
 pc_seen pc_register_seen(const pcgpu_cloud *cloud, pc_view **view);
 void pc_register_see(const pcgpu_cloud *source, const pcgpu_cloud *target, pc_seen seen[2], pc_view *views[2]);
-/* Takes the offsets of the clouds, and the clouds as what their sensors saw, borrowed until the registration is closed.
- */
+/* Takes the offsets of the clouds, and the clouds as what their sensors saw, borrowed until the registration ends. */
 void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, const pcgpu_cloud *target);
 
 /* Starts without a guess, best first: T_target_source with scores that compare within one search. */

@@ -19,8 +19,7 @@
  * -1.5. */
 #define MOST_UNCERTAIN 0.02
 
-/* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by everything.
- */
+/* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by all. */
 static pcgpu_status condition(pc_register_work *w, double *sums) {
     pcgpu_registration *r = w->result;
     double limit = PC_DEGENERATE_PLANE;

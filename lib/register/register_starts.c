@@ -90,8 +90,7 @@ static pcgpu_status approach_start(trials *t, int i) {
     return PCGPU_OK;
 }
 
-/* Registers from start i; where the back end runs jobs concurrently, also from later starts that are candidates by now.
- */
+/* Registers from start i; where the back end runs jobs concurrently, also from later starts that are candidates. */
 static pcgpu_status do_start(trials *t, int i) {
     const double begin = pc_now();
     const bool together = i > t->first && t->params[0].method == PCGPU_REGISTER_NDT && t->backend->ndt->concurrent_jobs;

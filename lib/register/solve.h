@@ -1,5 +1,4 @@
-/* Small float64 linear algebra for registration, on the host: + - * / sqrt only, so every machine gets the same bits.
- */
+/* Small float64 linear algebra for registration, on the host: + - * / sqrt only, for the same bits everywhere. */
 #ifndef PC_SOLVE_H
 #define PC_SOLVE_H
 

@@ -109,8 +109,7 @@ __device__ static void rebuild_voxels(pc_ndt_group *g, const pc_ndt_task *scan, 
     pc_ndt_barrier(g);
 }
 
-/* ---- the scan's voxels
- * -------------------------------------------------------------------------------------------- */
+/* ---- the scan's voxels ------------------------------------------------------------------------------------------- */
 
 /* Numbers of the scan's voxels in the local map, 0 where it has none, in place of what their points' slots were. */
 __device__ static void find_voxels(const pc_ndt_group *g, const pc_ndt_task *scan, const pc_ndt_merge_task *f,

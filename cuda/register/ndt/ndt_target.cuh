@@ -163,8 +163,7 @@ __device__ static inline void pc_ndt_add_points(const pc_ndt_group *g, const pc_
     }
 }
 
-/* ---- wider voxels, of those of level 0
- * ---------------------------------------------------------------------------- */
+/* ---- wider voxels, of those of level 0 --------------------------------------------------------------------------- */
 
 __device__ static inline unsigned long long pc_ndt_wide_key(uint64_t key, int level) {
     uint32_t c[3];

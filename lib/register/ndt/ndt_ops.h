@@ -41,8 +41,7 @@ typedef struct pc_ndt_ops {
     pcgpu_status (*register_jobs)(pcgpu_context *context, struct pc_ndt_job *jobs, int count, pc_host_work beside);
 
     /* ---- a sequence ----
-     * It has a state of its own, with points of PC_SCANS scans. Closed also when opening failed, and NULL is accepted.
-     */
+     * It has a state of its own, with points of PC_SCANS scans. Closed also when opening failed; NULL is accepted. */
     pcgpu_status (*sequence_open)(pcgpu_context *context, void **sequence);
     void (*sequence_close)(pcgpu_context *context, void *sequence);
     /* Memory for the points of a scan until it is asked for again; nothing reads it any more then. It is asked for each
