@@ -312,6 +312,7 @@ static void check_scene(const bed *b, const scene *s) {
                                     .points = {s->sources / 3, s->sources / 2, s->sources},
                                     .levels = LEVELS,
                                     .max_iterations = 4,
+                                    .single = true,
                                     .edge = s->edge,
                                     .reach = 8.0 * s->edge,
                                     .metres = 1e-5,

@@ -106,11 +106,12 @@ def rigid(metres, degrees, rng):
 
 def test_halves(folder):
     """Two disjoint halves of a scan, one of them moved: the truth is exact and no point is in both."""
-    names = [data(name) for name in ('kitti/000000.bin', 'kitti00/velodyne/000094.bin', 'nuscenes/n015.pcd.bin')]
+    names = [data(name) for name in ('kitti/000000.bin', 'kitti00/velodyne/000094.bin', 'nuscenes/n015.pcd.bin',
+                                     *(f'kitti00/velodyne/{k:06d}.bin' for k in (0, 3, 14)))]
     if not all(names):
         part_skipped('halves of scans', 'the data is not here')
         return
-    rng = np.random.default_rng(3)
+    rng, offs = np.random.default_rng(3), []
     for path in names:
         points = read_bin(path, 5 if 'nuscenes' in path.parent.name else 4)[:, :4]
         half, truth = rng.random(len(points)) < 0.5, rigid(0.8, 2, rng)
@@ -118,7 +119,8 @@ def test_halves(folder):
         source[:, :3] = (points[half, :3].astype(np.float64) - truth[:3, 3]) @ truth[:3, :3]
         write_bin(folder / 'source.bin', source)
         write_bin(folder / 'target.bin', points[~half])
-        compare(folder, f'halves of {path.name}', folder / 'source.bin', folder / 'target.bin', truth, 0.0015, 0.02)
+        matrix = compare(folder, f'halves of {path.name}', folder / 'source.bin', folder / 'target.bin', truth, 0.0015, 0.02)
+        offs.append(error(matrix, truth)[0])
         # Six standard deviations by the residuals hold the error, at the target's centroid.
         summary = read_json(folder / 'r.json')['result']
         covariance = np.array(summary['covariance']).reshape(6, 6)
@@ -130,6 +132,7 @@ def test_halves(folder):
               (shift, np.sqrt(np.diag(covariance)[3:])))
         check(sum(summary['level_iterations']) == summary['iterations'], 'iterations of the levels',
               summary['level_iterations'])
+    check(np.median(offs) < 0.00045, 'halves: the lines of both lie on each other and count', np.median(offs))
 
 
 def test_traps(folder):

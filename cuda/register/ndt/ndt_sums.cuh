@@ -217,6 +217,7 @@ __device__ static inline uint32_t pc_ndt_chunks(const pc_ndt_shared *shared, int
 __device__ static inline void pc_ndt_take_voxel(const pc_ndt_block *from, int l, pc_ndt_block *to) {
     to->n[0] = from->n[l];
     to->seen[0] = from->seen[l];
+    to->line[0] = from->line[l];
 #pragma unroll
     for (int k = 0; k < 3; k++) {
         to->inside[k][0] = from->inside[k][l];

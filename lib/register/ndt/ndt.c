@@ -5,9 +5,10 @@
  * the mean q, the residual is d = q - m. It is weighted by W = s^2 (C + s^2 I)^-2: with C = sum of l e e^T over
  * eigenvectors e, W is the sum of s^2 / (l + s^2)^2 e e^T, which is 1 / s^2 across a plane (l << s^2) and nearly 0
  * along it: voxels slide along their surfaces as in point-to-plane ICP, and no eigenvector is computed. A voxel that
- * has no extent in a second direction takes the normal of its parent instead (pc_ndt_finish). Gauss-Newton steps
- * maximize the sum over voxels of w k^2 / (k^2 + d^T W d), where w grows with the points of the two means and
- * saturates; its derivative is the squared Geman-McClure kernel (k^2 / (k^2 + d^T W d))^2.
+ * has no extent in a second direction takes the normal of its parent instead (pc_ndt_finish), except for a last step
+ * between two scans from one place, whose laser rings coincide (pc_ndt_take_lines). Gauss-Newton steps maximize the
+ * sum over voxels of w k^2 / (k^2 + d^T W d), where w grows with the points of the two means and saturates; its
+ * derivative is the squared Geman-McClure kernel (k^2 / (k^2 + d^T W d))^2.
  *
  * Advantages: no neighbour search, no normals, no preprocessing of the source. Noise averages out within a voxel. Both
  * means are taken over the same voxel, so the sampling pattern of the points cancels to first order.
@@ -145,6 +146,7 @@ pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcg
         pc_ndt_arrange_source(c);
         job->source = c->parts;
         describe_optimizer(c, &job->optimizer);
+        job->optimizer.single = true;
     }
     return PCGPU_OK;
 }

@@ -46,8 +46,7 @@ pcgpu_status pc_ndt_take_source(pcgpu_context *context, pc_ndt_state *s, const p
     return PCGPU_OK;
 }
 
-/* ---- the source in voxels
- * ----------------------------------------------------------------------------------------- */
+/* ---- the source in voxels ---------------------------------------------------------------------------------------- */
 
 /* Prefix sums of coordinates, in 64 bits with overflow: the difference, less the voxel's corner, fits. */
 typedef struct running {
@@ -262,8 +261,7 @@ pcgpu_status pc_ndt_add_pass(pcgpu_context *context, pc_ndt_state *s, const pc_n
     return PCGPU_OK;
 }
 
-/* ---- sums over voxels
- * --------------------------------------------------------------------------------------------- */
+/* ---- sums over voxels -------------------------------------------------------------------------------------------- */
 
 /* Adds LANES voxels; their sums of the source come voxel by voxel. */
 PC_INLINE void add_lanes(const pc_ndt_step *step, const pc_ndt_block *block, const uint32_t *source,

@@ -129,8 +129,7 @@ PC_INLINE void pc_ndt_quantize_all(const pc_ndt_map *map, const float *restrict 
 }
 
 /* ndt_cpu_grid.c. pc_ndt_reserve: capacity for `voxels` voxels; when memory is short it returns false and the grid is
- * unchanged. pc_ndt_empty_grid: empties a grid that has a capacity. pc_ndt_begin_grid: an empty grid with a capacity.
- */
+ * unchanged. pc_ndt_empty_grid: empties a grid that has a capacity. pc_ndt_begin_grid: an empty one with a capacity. */
 bool pc_ndt_reserve(pc_ndt_grid *g, int64_t voxels);
 void pc_ndt_empty_grid(pc_ndt_grid *g, int shift, int32_t half);
 bool pc_ndt_begin_grid(pc_ndt_grid *g, int shift, int32_t half, int64_t voxels);

@@ -106,8 +106,7 @@ PC_INLINE void add_points(const pc_ndt_target *t, int64_t begin, int64_t end, pc
 PC_SIMD_FORMS_OF(add_points, (const pc_ndt_target *t, int64_t begin, int64_t end, pc_ndt_grid *g, bool *ok),
                  (t, begin, end, g, ok))
 
-/* ---- wider voxels
- * ------------------------------------------------------------------------------------------------- */
+/* ---- wider voxels ------------------------------------------------------------------------------------------------ */
 
 void pc_ndt_add_moments(pc_ndt_moments *to, const pc_ndt_moments *m, int64_t dx, int64_t dy, int64_t dz) {
     pc_ndt_moments moved = pc_ndt_moved(m, dx, dy, dz);
@@ -153,8 +152,7 @@ static bool merge_part(const pc_ndt_grid *part, pc_ndt_grid *g) {
     return true;
 }
 
-/* ---- centroid and radii of gyration
- * ----------------------------------------------------------------------------------------- */
+/* ---- centroid and radii of gyration ------------------------------------------------------------------------------ */
 
 /* The centroid of all points, from integers; then the radii of gyration from the means of the voxels, in order. */
 void pc_ndt_find_center(const pc_ndt_grid *g, const pc_ndt_target *t, pc_ndt_measure *measure) {

@@ -22,8 +22,7 @@ enum {
     PC_NDT_OUT = INT32_MIN, /* coordinate of a point outside the target's box: negative in every grid */
 };
 
-/* ---- points to fixed-point units
- * ------------------------------------------------------------------------------------------- */
+/* ---- points to fixed-point units --------------------------------------------------------------------------------- */
 
 /* Fixed-point units of a point: floor(m (x, y, z, 1)), valid in [0, limit) on all axes. */
 typedef struct pc_ndt_map {
@@ -72,8 +71,7 @@ PC_HD_ALWAYS uint64_t pc_ndt_parent_key(uint64_t key) {
     return pc_ndt_key(c[0] >> 1, c[1] >> 1, c[2] >> 1);
 }
 
-/* ---- voxels of the target
- * ----------------------------------------------------------------------------------------- */
+/* ---- voxels of the target ---------------------------------------------------------------------------------------- */
 
 /* Of points in a voxel, in fixed-point units from its lower corner. */
 typedef struct pc_ndt_moments {
@@ -101,7 +99,8 @@ typedef struct pc_ndt_block {
     float seen[PC_NDT_LANES];      /* 1 when there are enough, else 0 */
     float inside[3][PC_NDT_LANES]; /* the mean, fixed-point units from the voxel's lower corner */
     float mean[3][PC_NDT_LANES];   /* the mean, metres from the target's centroid */
-    float weight[6][PC_NDT_LANES]; /* W = s^2 (C + s^2 I)^-2, or n n^T / s^2: upper triangle by rows, 1/m^2 */
+    float line[PC_NDT_LANES];      /* 1 / s^2 of a line whose parent has a normal, else 0 */
+    float weight[6][PC_NDT_LANES]; /* W = s^2 (C + s^2 I)^-2: upper triangle by rows, 1/m^2 */
     float normal[6][PC_NDT_LANES]; /* t^8 (C + t^2 I)^-4, nearly n n^T of the unit normal of a plane, or that of the
                                       parent; 0 without a plane */
 } pc_ndt_block;
@@ -156,9 +155,10 @@ PC_HD_ALWAYS pc_ndt_matrix pc_ndt_either(int first, pc_ndt_matrix a, pc_ndt_matr
  * value to value. unit and edge in metres; s2: the square of the regularization sigma s. Branch-free, so that it
  * vectorizes.
  *
- * A voxel on the ground often holds a piece of one laser ring. Its covariance is that of a line, and W would constrain
- * the direction across the ring, which is only the sampling pattern and moves with the sensor. Such a voxel takes the
- * normal of its parent, which sees more rings, and W = n n^T / s^2 leaves both directions along the plane free. */
+ * A voxel on the ground often holds a piece of one laser ring. Its covariance is that of a line, and W constrains the
+ * direction across the ring, which is only the sampling pattern and moves with the sensor. Such a voxel takes the
+ * normal of its parent, which sees more rings; n n^T / s^2 leaves both directions along the plane free. W serves where
+ * the sensor did not move (pc_ndt_take_lines). */
 PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, const double *parent, int stride, double unit,
                                 double edge, double s2, pc_ndt_block *block, int l) {
     double n = m[0], per = 1.0 / (n + (double)(n < 1.0)), q2 = unit * unit;
@@ -190,12 +190,11 @@ PC_HD_ALWAYS void pc_ndt_finish(const double *m, const double *corner, const dou
                           parent[3 * stride], parent[4 * stride], parent[5 * stride]};
     int takes = !wide & (seen > 0.0) & ((from.xx + from.yy) + from.zz > 0.0);
     pc_ndt_matrix inverse = pc_ndt_inverse(c, t2), normal = pc_ndt_square(pc_ndt_square(inverse));
-    pc_ndt_store(block->normal, l, takes ? 1.0 : plane * (t4 * t4), pc_ndt_either(takes, from, normal),
-                 takes ? 0.0 : tilt / (t4 * t4), inverse);
     /* n n^T by its square: without its tilt it may be slightly negative along the plane. */
-    inverse = pc_ndt_inverse(c, s2);
-    pc_ndt_store(block->weight, l, takes ? 1.0 / s2 : seen * s2, pc_ndt_square(pc_ndt_either(takes, from, inverse)),
-                 0.0, inverse);
+    pc_ndt_store(block->normal, l, takes ? 1.0 : plane * (t4 * t4), pc_ndt_either(takes, pc_ndt_square(from), normal),
+                 takes ? 0.0 : tilt / (t4 * t4), inverse);
+    pc_ndt_store(block->weight, l, seen * s2, pc_ndt_square(pc_ndt_inverse(c, s2)), 0.0, inverse);
+    block->line[l] = (float)((double)takes / s2);
 }
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
@@ -209,6 +208,7 @@ typedef struct pc_ndt_step {
     float most;           /* number of points at which a voxel has half of the largest weight */
     float kernel;         /* k^2 of the squared Geman-McClure kernel (k^2 / (k^2 + r^2))^2 */
     float robust;         /* 1: weights with the kernel; 0: without */
+    float parents;        /* 1: lines have the normals of their parents; 0: their own weights */
     float planes;         /* 1: J^T W J of the normals alone; 0: of the weights */
 } pc_ndt_step;
 
@@ -238,8 +238,12 @@ PC_HD_ALWAYS void pc_ndt_add(const pc_ndt_step *step, const pc_ndt_block *block,
     float ez = ((turn[6] * x + turn[7] * y) + turn[8] * z) + shift[2];
     x += ex, y += ey, z += ez;
     dx += ex, dy += ey, dz += ez;
-    float wxx = block->weight[0][l], wxy = block->weight[1][l], wxz = block->weight[2][l];
-    float wyy = block->weight[3][l], wyz = block->weight[4][l], wzz = block->weight[5][l];
+    float line = step->parents * block->line[l], own = line > 0.0f ? 0.0f : 1.0f;
+    float nxx = block->normal[0][l], nxy = block->normal[1][l], nxz = block->normal[2][l];
+    float nyy = block->normal[3][l], nyz = block->normal[4][l], nzz = block->normal[5][l];
+    float wxx = own * block->weight[0][l] + line * nxx, wxy = own * block->weight[1][l] + line * nxy;
+    float wxz = own * block->weight[2][l] + line * nxz, wyy = own * block->weight[3][l] + line * nyy;
+    float wyz = own * block->weight[4][l] + line * nyz, wzz = own * block->weight[5][l] + line * nzz;
     float gx = (wxx * dx + wxy * dy) + wxz * dz;
     float gy = (wxy * dx + wyy * dy) + wyz * dz;
     float gz = (wxz * dx + wyz * dy) + wzz * dz;
@@ -251,12 +255,12 @@ PC_HD_ALWAYS void pc_ndt_add(const pc_ndt_step *step, const pc_ndt_block *block,
     float count = n * block->seen[l], voxel = (float)some * block->seen[l];
     w *= step->robust * (k * k) + (1.0f - step->robust);
     float planes = step->planes, others = 1.0f - planes;
-    wxx = w * (others * wxx + planes * block->normal[0][l]);
-    wxy = w * (others * wxy + planes * block->normal[1][l]);
-    wxz = w * (others * wxz + planes * block->normal[2][l]);
-    wyy = w * (others * wyy + planes * block->normal[3][l]);
-    wyz = w * (others * wyz + planes * block->normal[4][l]);
-    wzz = w * (others * wzz + planes * block->normal[5][l]);
+    wxx = w * (others * wxx + planes * nxx);
+    wxy = w * (others * wxy + planes * nxy);
+    wxz = w * (others * wxz + planes * nxz);
+    wyy = w * (others * wyy + planes * nyy);
+    wyz = w * (others * wyz + planes * nyz);
+    wzz = w * (others * wzz + planes * nzz);
     gx *= w, gy *= w, gz *= w;
     /* The rows of J^T W with J = [-[p]x, I]: rotation first. */
     float axx = y * wxz - z * wxy, axy = y * wyz - z * wyy, axz = y * wzz - z * wyz;
@@ -283,8 +287,7 @@ PC_HD_ALWAYS double pc_ndt_halve(double lanes[PC_NDT_LANES]) {
     return lanes[0];
 }
 
-/* Terms of the radii of gyration: points times the squares of x, y and z, summed like a step but in float64 throughout.
- */
+/* Terms of the radii of gyration: points times the squares of x, y and z, summed like a step but all in float64. */
 PC_HD_ALWAYS double pc_ndt_square_of(float mean, double points) {
     return points * ((double)mean * (double)mean);
 }
