@@ -24,8 +24,7 @@ void bench_scan(pcgpu_context *context, int64_t points, pcgpu_cloud *cloud);
 /* Sorts the values. */
 double bench_median(float *values, int count);
 
-/* Keeps a line for the end. The value is to be `limit` at most, or, with at_least, at the least; NAN was not measured.
- */
+/* Keeps a line for the end. The value is to be `limit` at most, or, with at_least, at least; NAN was not measured. */
 void bench_target(const char *what, double value, const char *unit, double limit, bool at_least);
 void bench_print_targets(void);
 

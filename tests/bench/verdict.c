@@ -40,8 +40,7 @@ typedef struct work {
     atomic_bool failed;
 } work;
 
-/* Metres between where two transforms bring the middle of the source, or its sensor, and degrees. flat: in the
- * plane. */
+/* Metres between where two transforms bring the middle of the source, or its sensor, and degrees. flat: in 2D. */
 static void compare(const double got[16], const double truth[16], const double center[3], bool flat, double error[2]) {
     double d[9] = {0}, square = 0.0; /* d: rotation of truth^-1 got */
     for (int i = 0; i < 3; i++) {

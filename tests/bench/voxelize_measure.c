@@ -17,8 +17,7 @@ static const struct program {
     [TWO_PASS] = {"two passes", two_pass_voxelize, check_sets},
 };
 
-/* Runs before those that count, and these. A scan takes so little that the device takes many to come to its clock rate.
- */
+/* Runs before those that count, and these. A scan takes so little that a device reaches its clock rate after many. */
 enum { SCAN_WARM = 50, SCAN_TIMED = 100, WARM = 3, TIMED = 20, LARGE_TIMED = 5 };
 enum { MOST_RUNS = SCAN_WARM + SCAN_TIMED, ANSWERS = 5, SCAN = 500000, LARGE = 10000000 };
 enum { TINY_LIMIT = 700 }; /* of voxels with --tiny: some clouds have more of them, others fewer */

@@ -8,8 +8,7 @@
  *   eintr  the same with EINTR
  *   short  call AT reads or writes half of what it is asked for
  * MANY: 1, or more for all calls of this name from AT on. LOG gets the line of the call that failed. The exit status is
- * that of the program; 128 + N after signal N. 77 where calls cannot be traced. x86-64 only: registers are an ABI's.
- */
+ * that of the program; 128 + N after signal N. 77 where calls cannot be traced. x86-64 only, for its registers. */
 #define _GNU_SOURCE
 #include <elf.h>
 #include <errno.h>

@@ -2,8 +2,7 @@
  * FAIL_CUDA_CALLS: CUDA_FAIL_AT=N: call N, counted from 0, is not made and fails, and with CUDA_FAIL_MANY=M those after
  * it up to M of them; CUDA_FAIL_WITH=memory: as an allocation does, else as a kernel does. CUDA_FAIL_COUNT: their
  * number, on standard error at the end, and the name of each that fails. The same variables are read by tests/emulator.
- * x86-64 only: a wrapper passes its arguments on in registers.
- */
+ * x86-64 only: a wrapper passes its arguments on in registers. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

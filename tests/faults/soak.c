@@ -2,8 +2,7 @@
  * context of its own in each round, go through every operation with the files of testdata/ (FOLDER), and through calls
  * that fail. After a round, when all contexts are closed, no more memory is allocated and no more files are open than
  * after the warm-up, which is the first two rounds. Prints a line every minute, and at the end the counts; exit code 1
- * when something grew.
- */
+ * when something grew. */
 #include "pcgpu.h"
 
 #include <dirent.h>
@@ -91,8 +90,7 @@ static void picks_and_voxels(job *j, pcgpu_context *context, const pcgpu_cloud *
     EXPECT(PCGPU_ERROR_ARGUMENT, pcgpu_voxelize(context, cloud, &voxelize, &voxels));
 }
 
-/* Odometry of both scans in turns, with their map and loops, then localization in that map, by another method each
- * round. */
+/* Odometry of both scans in turns, with their map and loops, then localization in that map, by changing methods. */
 static void scans(job *j, pcgpu_context *context, const pcgpu_cloud *both[2]) {
     pcgpu_register_params registration;
     pcgpu_registration result;

@@ -4,8 +4,7 @@
  * cuda: whole sequences, byte for byte as the CPU does them; exit code 77 without such a device.
  * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans
  * that are lost and found again elsewhere, deskewing, maps far from their origin, what is
- * refused.
- */
+ * refused. */
 #include "icp_test.h"
 #include "ndt_cpu.h"
 #include "odometry_lidar.h"

@@ -3,8 +3,7 @@
  *
  * cuda: whole sequences to each reference, byte for byte as the CPU does them; exit code 77 without such a device.
  * cpu: Poses against the truth for each reference; the same bytes at every thread count and vector form, and when the
- * context is used by others in between; lost scans; motions and deskewing; what is refused.
- */
+ * context is used by others in between; lost scans; motions and deskewing; what is refused. */
 #include "ndt_cpu.h"
 #include "ndt_ops.h"
 #include "simd.h"
@@ -333,8 +332,7 @@ static void check_deskewing(void) {
     expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
 }
 
-/* ---- the voxels of a local map
- * ------------------------------------------------------------------------------------ */
+/* ---- the voxels of a local map ----------------------------------------------------------------------------------- */
 
 enum { LEVELS = 3 };
 

@@ -193,8 +193,7 @@ static void test_context(pcgpu_context *context, const char *label, const outcom
     pcgpu_cloud_free(&got.surface);
 }
 
-/* Two at a time in one context, one of them with a limit of blocks that its second image exceeds: it stays as it was.
- */
+/* Two at a time in one context, one of them with a limit of blocks that its second image exceeds: it stays. */
 static void test_limit(pcgpu_context *context, const char *label, const outcome *wanted) {
     pcgpu_depth_odometry_params p = params_of(PCGPU_REFERENCE_MODEL, 0.0);
     pcgpu_depth_odometry *free_one = NULL, *limited = NULL;

@@ -6,8 +6,7 @@
 #include <float.h>
 #include <limits.h>
 
-/* ---- cases --------------------------------------------------------------------------------------------------------
- */
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 /* The CPU's forms and numbers of parts that the public call does not choose for clouds of this size. */
 static void check_forms(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const double range[6],
@@ -243,8 +242,7 @@ static void check_sums(test_bed *bed) {
     }
 }
 
-/* The bits that decide how the sum rounds to float64, and with it how the mean rounds to float32, far below all others.
- */
+/* The bits that decide how the sum rounds to float64, and with it how the mean rounds to float32, below all others. */
 static void check_ties(test_bed *bed) {
     static const float values[][4] = {{1.0f, 0x1p-24f, 0x1p-53f, 0x1p-100f},
                                       {1.0f, 0x1p-24f, 0x1p-53f, 0.0f},

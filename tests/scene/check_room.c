@@ -233,8 +233,7 @@ static void add_noise(const sequence *s, const pcgpu_depth *noisy, const pcgpu_d
     }
 }
 
-/* A step of disparity is z^2 / 351.3 metres: a sixth of it of noise, and rounding to whole steps, which is 1 /
- * sqrt(12). */
+/* A step of disparity is z^2 / 351.3 metres: a sixth of it of noise, and rounding to steps, 1 / sqrt(12). */
 static void check_noisy(const sequence *s, const sequence *other) {
     const double wanted = sqrt(1.0 / 36.0 + 1.0 / 12.0) / 351.3;
     noise n = {0};
@@ -281,8 +280,7 @@ static void check_same(const char *a, const char *b) {
     pcgpu_depth_free(&images[1]);
 }
 
-/* Points with colours: away from where two shapes meet, each has the colour of the shape that it is on, within a
- * level. */
+/* Points with colours: away from where two shapes meet, each has the colour of the shape that it is on. */
 static void check_colors(const scene *room, const char *path) {
     pcgpu_cloud cloud;
     if (pcgpu_read_file(context, path, &(pcgpu_read_options){0}, &cloud) != PCGPU_OK) {

@@ -189,8 +189,7 @@ static bool write_frame(const arguments *a, world *w, int frame, const buffers *
     if (w->is_town) {
         town_around(&w->town, a->first + frame, b->poses, &w->near);
     }
-    /* The scanner's turn has nothing to do with the car: phases differ from scan to scan. Other drives have other
-     * noise. */
+    /* The scanner's turn has nothing to do with the car: phases differ. Other drives have other noise. */
     const int number = a->first + frame;
     int64_t count =
         scene_sweep(&w->near, &sensor, a->steps, fmod(0.37 * number, 1.0), a->seed + (uint64_t)number, b->points);

@@ -72,8 +72,7 @@ bool scene_pose_from(const double values[7], scene_pose *pose) {
 
 enum { SECTORS = 512 };
 
-/* Which shapes a ray from about one place may meet, by the direction of its shadow on the ground, in the order of the
- * scene. */
+/* Which shapes a ray from about one place may meet, by the direction of its shadow on the ground, in order. */
 typedef struct sectors {
     const scene *street;
     int begin[SECTORS + 1];

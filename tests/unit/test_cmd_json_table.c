@@ -7,8 +7,7 @@
 
 static const char path[] = "test_cmd_json_table.tmp";
 
-/* Reads the objects of a text with a string s, a number n and a list l of three; the last result, and the number of
- * objects. */
+/* Reads the objects of a text with a string s, a number n and a list l of three; the last result, and their number. */
 static json_event read_text(const char *text, json_field members[3], int *objects, reason *why) {
     static json_reader table;
     FILE *f = fopen(path, "wb");

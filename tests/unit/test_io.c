@@ -229,8 +229,7 @@ static void test_bin_sizes(void **state) {
     fclose(f);
 }
 
-/* ---- streams ------------------------------------------------------------------------------------------------------
- */
+/* ---- streams ----------------------------------------------------------------------------------------------------- */
 
 /* A pipe cannot seek and gives its content in pieces. */
 static void test_pipe(void **state) {
@@ -283,8 +282,7 @@ static void test_stream_errors(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-/* ---- clouds through files ------------------------------------------------------------------------------------------
- */
+/* ---- clouds through files ---------------------------------------------------------------------------------------- */
 
 static void test_round_trips(void **state) {
     io_state *s = *state;

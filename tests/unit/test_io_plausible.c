@@ -154,8 +154,7 @@ void test_plausible_types(void **state) {
     }
     assert_true(looks_wrong((const float *)whole, 16000, 4, why));
     assert_non_null(strstr(why, "have NaN or infinity in some of x y z or with odd bits"));
-    /* The reader refuses it unless options allow it. Whole points of NaN, as organized clouds have them, are no
-     * reason. */
+    /* The reader refuses it unless options allow it. Whole points of NaN, as in organized clouds, are no reason. */
     pcgpu_cloud cloud;
     io_read_bad(s, "bin", wide, 128000, "look like float64; convert it with NumPy");
     for (int k = 0; k < 2; k++) {

@@ -1,5 +1,4 @@
-/* What only a caller of the library can ask of sampling; tests/cli and tests/oracle ask the rest through the program.
- */
+/* What only a caller of the library can ask of sampling; tests/cli and tests/oracle ask the rest of the program. */
 #define _DEFAULT_SOURCE /* mkstemps */
 #include "pcgpu.h"
 

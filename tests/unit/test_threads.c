@@ -1,5 +1,4 @@
-/* The threads of a context: fewer where the system refuses some, every part done once; and how many there are by
- * default. */
+/* The threads of a context: fewer where the system refuses some, every part done once; their default number. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "backend.h"
 

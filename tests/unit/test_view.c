@@ -1,5 +1,4 @@
-/* Parts of the renderer: quantiles, functions without libm, discs, bounds and colours. tests/cli/view.sh looks at
- * pictures. */
+/* Parts of the renderer: quantiles, functions without libm, discs, bounds, colours. tests/cli/view.sh: pictures. */
 #include "view_draw.h"
 
 #include <setjmp.h>
