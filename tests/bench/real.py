@@ -1,14 +1,18 @@
-"""real.py PCGPU [PART]...: accuracy on real data, beside peers where they are installed (pip install open3d kiss-matcher kiss-icp).
+"""real.py PCGPU [PART]...: accuracy on real data, beside peers where they are installed (pip install open3d kiss-matcher kiss-icp small_gicp).
 
 PARTs, all by default:
   rooms   75 pairs of depth frames (7-Scenes) that share 30 to 85 % of their points, by overlap; Open3D (FPFH, RANSAC, point-to-plane), KISS-Matcher
   pairs   pairs of all real sets with poses, each third of 1770 of rooms, and of two rooms: right and accepted, right and declined, wrong and accepted
-  road    a real road (KITTI raw): percent and degrees per 100 m, as it comes, with the beams corrected, deskewed, both; KISS-ICP
+  halves  exact halves of four KITTI scans, three random cuts each, one half moved by 0.8 m and 2 degrees: median and worst; small_gicp
+  road    a real road (KITTI raw): percent and degrees per 100 m, as it comes, with the beams corrected, deskewed, both; KISS-ICP; a street of
+          32 beams (street32): scans lost with each reference
+  depth   frames of a RealSense that are lost, with each reference; processor time per frame of odometry to the model of a room (7-Scenes)
   all     the 60 depth frames, and the key frames of nuScenes, as unordered sets: clouds placed, RMSE of their positions; Open3D's multiway registration
 PCGPU_DATA is the folder of the data, whose poses drift: a room's by some centimetres and up to 3.5 degrees between distant frames. Where Open3D is
 installed, a result is therefore wrong only when it is also away from Open3D's point-to-plane from the given pose. Right: 0.1 m and 3 degrees, of drives 1.5 m.
 Prints the median and the most processor time of a pair, whole process, one thread."""
 import collections
+import importlib
 import json
 import os
 import pathlib
@@ -24,15 +28,17 @@ os.environ.setdefault('PCGPU_DATA', str(pathlib.Path(__file__).resolve().parents
 import numpy as np
 
 from common import data, error, points_of_depth
+from register_clouds import KITTI, half_pairs
 
-try:
-    import open3d as o3d
-except ImportError:
-    o3d = None
-try:
-    import kiss_matcher
-except ImportError:
-    kiss_matcher = None
+
+def installed(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+o3d, kiss_matcher, small_gicp = map(installed, ('open3d', 'kiss_matcher', 'small_gicp'))
 PROGRAM = sys.argv[1]
 KINECT, LIVING_ROOM = (585, 585, 320, 240), (525, 525, 319.5, 239.5)
 BANDS = (.3, .45, .6, .75, .86)
@@ -173,9 +179,13 @@ def read_poses(path):
     return [np.vstack([row[-12:].reshape(3, 4), [0, 0, 0, 1]]) for row in np.loadtxt(path)]
 
 
+def drive_scans(folder, name):
+    subprocess.run([sys.executable, str(data('drives/unpack.py')), name, str(folder / name)], check=True, capture_output=True)
+    return sorted((folder / name).glob('*.bin'))
+
+
 def road_scene(folder):
-    subprocess.run([sys.executable, str(data('drives/unpack.py')), 'road', str(folder / 'road')], check=True, capture_output=True)
-    return Scene(folder, sorted((folder / 'road').glob('*.bin')), read_poses(data('drives/road/poses.txt')), options=['--fields', '4'], metres=1.5)
+    return Scene(folder, drive_scans(folder, 'road'), read_poses(data('drives/road/poses.txt')), options=['--fields', '4'], metres=1.5)
 
 
 def pairs(folder):
@@ -266,9 +276,7 @@ def road(folder):
     print('road: scans lost, % and degrees per 100 m, scans per second of processor time')
     path = folder / 'path.txt'
     for name, (options, _) in inputs.items():
-        _, ms = processor_time(lambda: subprocess.run(
-            [PROGRAM, 'odometry', '--cpu', '--threads', '1', '--fields', '4', '--timestamps', str(data('drives/road/times.txt')), *options,
-             *map(str, scans), '--trajectory', str(path), '-f', '-q'], check=False))
+        ms = odometry(scans, path, '--fields', '4', '--timestamps', str(data('drives/road/times.txt')), *options)
         report('pcgpu, ' + name, path, truth, len(scans), ms)
     for name, (_, options) in inputs.items():
         if options is not None:
@@ -279,14 +287,56 @@ def road(folder):
                 print(' ' * 34, done.stdout.strip(), flush=True)
 
 
+    scans, times = drive_scans(folder, 'street32'), folder / 'times.txt'
+    np.savetxt(times, np.loadtxt(data('drives/street32/numbers.txt')) / 10)
+    lost_by_reference('street32', scans, path, '--fields', '4', '--timestamps', str(times))
+
+
+def odometry(files, path, *options):
+    """Writes the trajectory to path; milliseconds of processor time."""
+    return processor_time(lambda: subprocess.run([PROGRAM, 'odometry', '--cpu', '--threads', '1', *options, *map(str, files), '--trajectory', str(path),
+                                                  '-f', '-q'], check=False))[1]
+
+
+def lost(path):
+    return path.read_text().count('nan') // 12
+
+
+def lost_by_reference(name, files, path, *options):
+    for reference in ('model', 'keyframe', 'previous'):
+        odometry(files, path, *options, '--reference', reference)
+        print(f'{name + ", reference " + reference:34} lost {lost(path):3} of {len(files)}', flush=True)
+
+
+def depth(folder):
+    path, frames = folder / 'path.txt', sorted(data('depth_7scenes_path').glob('*.depth.png'))
+    lost_by_reference('depth_realsense', sorted(data('depth_realsense').glob('*.png')), path, '--camera', '385,385,320,240')
+    ms = odometry(frames, path, '--camera', '585,585,320,240')
+    print(f'{"depth_7scenes_path, to the model":34} lost {lost(path):3} of {len(frames)}; {ms / len(frames):.1f} ms per frame', flush=True)
+
+
+def halves(folder):
+    entries = half_pairs(folder, KITTI[2:], 3, 0)
+    programs = {'pcgpu': lambda source, target: pcgpu((source, target), [])[1]}
+    if small_gicp:
+        def align(source, target):
+            source, target = (np.fromfile(path, np.float32).reshape(-1, 4)[:, :3].astype(float) for path in (source, target))
+            return small_gicp.align(target, source, registration_type='GICP', downsampling_resolution=.25, num_threads=1).T_target_source
+        programs['small_gicp GICP'] = align
+    print(f'{len(entries)} pairs of exact halves of KITTI scans: median and worst error')
+    for name, program in programs.items():
+        metres, degrees = np.transpose([error(program(source, target), truth) for source, target, truth in entries])
+        print(f'{name:34} {1e3 * np.median(metres):.2f} and {1e3 * metres.max():.2f} mm, {np.median(degrees):.4f} and {degrees.max():.4f} degree', flush=True)
+
+
 def report(name, path, truth, scans, ms):
     said = subprocess.run([PROGRAM, 'evaluate', str(path), '--ground-truth', str(truth), '--json', '-'], capture_output=True, text=True, check=False)
     result = json.loads(said.stdout)['evaluation'] if said.stdout else {}
-    lost = path.read_text().count('nan') // 12
-    print(f'{name:34} lost {lost:3}, {100 * result.get("segment_translation", np.nan):.2f} %, '
+    print(f'{name:34} lost {lost(path):3}, {100 * result.get("segment_translation", np.nan):.2f} %, '
           f'{100 * np.degrees(result.get("segment_rotation", np.nan)):.3f} deg, {1e3 * scans / ms if ms else 0:.0f} scans/s', flush=True)
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    for part in sys.argv[2:] or ['rooms', 'pairs', 'road', 'all']:
-        {'rooms': rooms, 'pairs': pairs, 'road': road, 'all': sets}[part](pathlib.Path(scratch))
+    parts = {'rooms': rooms, 'pairs': pairs, 'halves': halves, 'road': road, 'depth': depth, 'all': sets}
+    for part in sys.argv[2:] or parts:
+        parts[part](pathlib.Path(scratch))
