@@ -61,6 +61,7 @@ typedef struct pc_attempt {
     double start[16];
     int kept;     /* slot of the kept frame to register to; -1: the reference */
     double score; /* times the least score */
+    int rounds;   /* the most of a level, where that is less than the parameters allow; 0: those */
     bool near; /* at the finest level alone, and the prediction counts: the result is valid when it is near `start` */
 } pc_attempt;
 

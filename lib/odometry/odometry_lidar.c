@@ -288,6 +288,10 @@ static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, 
 static pcgpu_status align_attempt(void *owner, const pc_attempt *attempt, pcgpu_odometry_frame *f, double T[16]) {
     pcgpu_odometry *o = owner;
     o->min_score = fmin(attempt->score * o->params.registration.min_score, 1.0);
+    o->max_iterations = o->params.registration.max_iterations;
+    if (attempt->rounds > 0 && attempt->rounds < o->max_iterations) {
+        o->max_iterations = attempt->rounds;
+    }
     o->near = attempt->near;
     PC_TRY(attempt->kept >= 0 ? align_to_kept(o, attempt, f, T) : align(o, attempt->start, f, T));
     move_origin(o, -1.0, f->registration.T_target_source, f->registration.T_target_source);

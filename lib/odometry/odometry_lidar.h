@@ -136,6 +136,7 @@ struct pcgpu_odometry {
     int carrier_count;
     double carrier_T[16];  /* pose of the newest */
     double min_score;      /* of the present registration */
+    int max_iterations;    /* the same */
     bool near;             /* the present registration is that of an attempt of this kind */
     double select_seconds; /* for taking the present scan */
     pc_ndt_held held;

@@ -88,6 +88,7 @@ static pcgpu_status align_to(pcgpu_odometry *o, pc_odometry_scan *scan, pc_odome
     pcgpu_register_params params = o->params.registration;
     pc_transform_between(target->T, predicted, params.init);
     params.min_score = o->min_score;
+    params.max_iterations = o->max_iterations;
     PC_TRY(params.method == PCGPU_REGISTER_NDT ? pc_odometry_align_by_ndt(o, &params, scan, target, result)
                                                : align_by_icp(o, &params, scan, target, result));
     pc_transform_multiply(target->T, result->T_target_source, T);
@@ -129,6 +130,7 @@ static pcgpu_status align_to_local_map(pcgpu_odometry *o, pc_odometry_scan *scan
     pcgpu_register_params params = o->params.registration;
     memcpy(params.init, predicted, sizeof params.init);
     params.min_score = o->min_score;
+    params.max_iterations = o->max_iterations;
     PC_TRY(pc_odometry_align_by_ndt(o, &params, scan, NULL, result));
     memcpy(T, result->T_target_source, 16 * sizeof *T);
     return PCGPU_OK;

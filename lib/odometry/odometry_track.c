@@ -177,8 +177,9 @@ static pcgpu_status find_by_motion(const pc_track *t, pc_search *s, pcgpu_odomet
     return PCGPU_OK;
 }
 
-/* How far to look for the first motion, and how densely, in voxels; how many lost frames may follow it. */
-enum { FIRST_REACH = 16, FIRST_LOST = 2 };
+/* How far to look for the first motion, and how densely, in voxels; in how many rounds: starts near a place reach it in
+ * 10 to 20 at the finest level, which has twice as many, others creep along; how many lost frames may follow it. */
+enum { FIRST_REACH = 16, FIRST_ROUNDS = 12, FIRST_LOST = 2 };
 
 /* The most free space of a first motion, which no prediction supports. Right ones have up to 0.01. */
 #define FIRST_FREE (0.5 * PC_MOST_FREE)
@@ -198,7 +199,7 @@ static double disagreement(const pcgpu_registration *r) {
  * Tries the finest level from places along the direction that is constrained least, and takes the best. */
 static pcgpu_status find_first_motion(const pc_track *t, const pc_search *s, pcgpu_odometry_frame *f, double T[16]) {
     const double *middle = s->guesses.count > 0 ? s->guesses.guess[0].T : t->last;
-    pc_attempt attempt = {.kept = -1, .score = 1.0, .near = true};
+    pc_attempt attempt = {.kept = -1, .score = 1.0, .rounds = FIRST_ROUNDS, .near = true};
     pcgpu_registration best = f->registration;
     double direction[3], found[16];
     pc_weakest_direction(&best, T, direction);
