@@ -7,15 +7,18 @@
 #include "ndt_math.h"
 #include "optimizer.h"
 
-/* k of the kernel in units of s: at coarse levels, at the finest level, and for the consistency score. */
+/* k of the kernel in units of s: at coarse levels, at the finest level of a pair and of a sequence, and for the
+ * consistency score; and the number of points at which a voxel has half of the largest weight. At the finest level,
+ * more weight on voxels near the scanner would pull towards the pattern of its rings. In a sequence all scans have the
+ * same errors of beams and sweeps, which bend the path: wide kernels and even weights let far surfaces hold it. The
+ * few voxels that two rooms share need a narrow kernel. */
 #define PC_NDT_KERNEL_WIDE        2.0
-#define PC_NDT_KERNEL_FINE        1.0
+#define PC_NDT_KERNEL_PAIR        1.0
+#define PC_NDT_KERNEL_SEQUENCE    3.0
 #define PC_NDT_KERNEL_CONSISTENCY 1.9
-
-/* Number of points at which a voxel has half of the largest weight, at coarse levels and at the finest level. There,
- * more weight on voxels near the scanner would pull towards the pattern of its rings. */
-#define PC_NDT_POINTS_WIDE 100.0
-#define PC_NDT_POINTS_FINE 12.0
+#define PC_NDT_POINTS_WIDE        100.0
+#define PC_NDT_POINTS_PAIR        12.0
+#define PC_NDT_POINTS_SEQUENCE    1.0
 
 /* A step that moves points by less than this fraction of the level's edge ends a phase, except the last one. */
 #define PC_NDT_LEVEL_STEP 0.004
@@ -85,7 +88,7 @@ typedef struct pc_ndt_optimizer {
     pc_ndt_measure target;
     int64_t points[PC_SETS]; /* of the parts of the source */
     int levels, max_iterations;
-    bool single;                  /* a pair: the lines of the target may be those of the source */
+    bool single;                  /* a pair, whose lines may be the same; not a scan in a sequence */
     double edge, metres, radians; /* of a finest voxel; when a step is small at the end */
     double reach;                 /* metres: how far from the start a result can be */
     pc_pose start;
@@ -154,7 +157,9 @@ PC_HD void pc_ndt_ask_sums(pc_ndt_optimizer *p, pc_ndt_sums_of what, double kern
     step->planes = what == PC_SUMS_SOLVE ? 0.0f : 1.0f;
     step->unit = (float)p->frame.unit;
     step->points = p->phase.points;
-    step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE : PC_NDT_POINTS_FINE);
+    step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE
+                         : p->single        ? PC_NDT_POINTS_PAIR
+                                            : PC_NDT_POINTS_SEQUENCE);
     step->kernel = (float)(kernel * kernel);
     double turn[9] = {0}, shift[3] = {0};
     if (next) {
@@ -295,7 +300,7 @@ PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     f->set = finest ? PC_SET_ALL : l == 0 ? PC_SET_MIDDLE : PC_SET_COARSE;
     f->grids = finest ? 2 : 1;
     f->rounds = pc_optimizer_rounds(finest, p->max_iterations);
-    f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : PC_NDT_KERNEL_FINE;
+    f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : p->single ? PC_NDT_KERNEL_PAIR : PC_NDT_KERNEL_SEQUENCE;
     f->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[f->set]);
     p->next_level--;
     memset(&p->step_history, 0, sizeof p->step_history);
