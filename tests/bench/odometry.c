@@ -157,9 +157,9 @@ int main(int argc, char **argv) {
         }
     }
     int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST,
-                                 fields          ? fields
-                                 : params.deskew ? 5
-                                                 : 4,
+                                 fields                               ? fields
+                                 : params.deskew == PCGPU_DESKEW_TIME ? 5
+                                                                      : 4,
                                  clouds);
     bool known = count > 1 && bench_read_poses(argv[1], count, truth);
     bool good = count == 0 || run_all(context, false, only, &params, count, known);
@@ -172,8 +172,8 @@ int main(int argc, char **argv) {
     pcgpu_close(context);
     pcgpu_close(device);
     if (count == 0) {
-        printf("skipped: no scan in %s\n", argv[1]);
-        return 77;
+        fprintf(stderr, "bench_odometry: no scan could be read in %s\n", argv[1]);
+        return 1;
     }
     return good ? 0 : 1;
 }
