@@ -277,9 +277,7 @@ static pcgpu_status align_to_kept(pcgpu_odometry *o, const pc_attempt *attempt, 
     params.min_score = fmin(attempt->score * params.min_score, 1.0);
     PC_TRY(pc_odometry_as_cloud(o, 0, o->present, &source));
     PC_TRY(search(o, &params, &source, &target, &f->registration));
-    f->registration.run.points_in = run.points_in;
-    f->registration.run.non_finite = run.non_finite;
-    f->registration.run.at_origin = run.at_origin;
+    pc_odometry_keep_counts(&run, &f->registration.run);
     pc_transform_multiply(pose, f->registration.T_target_source, T);
     f->attempts++;
     return PCGPU_OK;

@@ -104,6 +104,8 @@ typedef struct pc_odometry_map pc_odometry_map;
 /* Registers a scan to another one; target NULL: to the local map, or the voxels of a map. */
 pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                       pc_odometry_scan *target, pcgpu_registration *result);
+/* Counts of the points of a scan as it was taken, in place of those of a registration of what was left. */
+void pc_odometry_keep_counts(const pcgpu_run *taken, pcgpu_run *run);
 /* Makes a scan with a pose the one that the next ones are registered to. */
 void pc_odometry_make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan);
 /* Lays the frame of a local map; returns half of its edge in widest voxels. */

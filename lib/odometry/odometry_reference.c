@@ -6,6 +6,14 @@
 
 /* ---- two scans --------------------------------------------------------------------------------------------------- */
 
+void pc_odometry_keep_counts(const pcgpu_run *taken, pcgpu_run *run) {
+    run->points_in = taken->points_in;
+    run->non_finite = taken->non_finite;
+    run->at_origin = taken->at_origin;
+    run->too_near = taken->too_near;
+    run->on_carrier = taken->on_carrier;
+}
+
 /* The points were selected when the scan was taken; `result` has that in its `run` and keeps it. */
 static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params *params, pc_odometry_scan *scan,
                                  pc_odometry_scan *target, pcgpu_registration *result) {
@@ -17,10 +25,7 @@ static pcgpu_status align_by_icp(pcgpu_odometry *o, const pcgpu_register_params 
     PC_TRY(pc_odometry_as_cloud(o, 0, scan, &clouds[0]));
     PC_TRY(pc_odometry_as_cloud(o, 1, target, &clouds[1]));
     PC_TRY(pc_register_pair(o->context, o->backend, &o->run, &here, &clouds[0], &clouds[1], result));
-    result->run.points_in = before.points_in;
-    result->run.non_finite = before.non_finite;
-    result->run.at_origin = before.at_origin;
-    result->run.too_near = before.too_near;
+    pc_odometry_keep_counts(&before, &result->run);
     return PCGPU_OK;
 }
 

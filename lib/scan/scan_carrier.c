@@ -4,7 +4,7 @@
  * most of the scan around them is on: the ground stays in place too, and is part of the scene.
  *
  * Near is a small part of the distance that the scan reaches, or within the length of half a car where that is not most
- * of it. Scans with few returns there have no carrier. */
+ * of it. Scans with few returns there, off the plane, have no carrier. */
 #include "scan.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define NEAR_SHARE  0.05f /* of the range that 97 of 100 points keep */
 #define CAR_METRES  3.0f  /* or this, */
 #define CAR_SHARE   0.2f  /* but no more of that range than this */
-#define LEAST_SHARE 0.05  /* of the points, near the sensor */
+#define LEAST_SHARE 0.05  /* of the points, near the sensor and off the plane */
 
 /* The plane: of points up to so many radii away; half of its thickness, in radii; and the share of them that it has. */
 #define PLANE_REACH 5.0f
@@ -89,15 +89,16 @@ static bool plane_through(const float *a, const float *b, const float *c, float 
     return length > 0.0f;
 }
 
-/* The plane with most of the samples beyond the radius but not far (Fischler and Bolles 1981), which are moved. */
+/* The plane with most of the samples beyond the radius but not far (Fischler and Bolles 1981), which come first then;
+ * where there is none, `best` stays. */
 static void find_plane(sample *samples, int n, float radius, float best[4]) {
     uint32_t state = 1, pick[3];
     int count = 0, most = 0;
-    best[0] = best[1] = best[2] = 0.0f;
-    best[3] = INFINITY;
     for (int i = 0; i < n; i++) {
-        samples[count] = samples[i];
-        count += samples[i].range >= radius && samples[i].range < PLANE_REACH * radius;
+        const sample s = samples[i];
+        samples[i] = samples[count];
+        samples[count] = s;
+        count += s.range >= radius && s.range < PLANE_REACH * radius;
     }
     for (int t = 0; t < PLANES && count >= 3; t++) {
         float plane[4];
@@ -163,27 +164,35 @@ static void mark_part(void *state, int part) {
     }
 }
 
+/* Whether enough samples are near the sensor and off the plane. */
+static bool has_returns(const sample *samples, int n, float radius, const float plane[4]) {
+    int near = 0;
+    for (int i = 0; i < n; i++) {
+        near += samples[i].range < radius && height_above(plane, samples[i].p) >= PLANE_THICK * radius;
+    }
+    return near > 0 && (double)near >= LEAST_SHARE * (double)n;
+}
+
 void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
                      pc_carrier *carrier) {
     sample samples[SAMPLES];
     float ranges[SAMPLES];
-    int near = 0;
     const int n = take_samples(cloud, samples);
-    *carrier = (pc_carrier){0};
+    *carrier = (pc_carrier){.plane = {0, 0, 0, INFINITY}};
     for (int i = 0; i < n; i++) {
         ranges[i] = samples[i].range;
     }
     const float reach = n > 0 ? pc_select_value(ranges, n, n * 97 / 100) : 0.0f;
     const float radius = fmaxf(NEAR_SHARE * reach, fminf(CAR_METRES, CAR_SHARE * reach));
-    for (int i = 0; i < n; i++) {
-        near += ranges[i] < radius;
+    if (params->keep_carrier || !has_returns(samples, n, radius, carrier->plane)) {
+        return;
     }
-    if (params->keep_carrier || (double)near < LEAST_SHARE * (double)n || near == 0) {
+    find_plane(samples, n, radius, carrier->plane);
+    if (!has_returns(samples, n, radius, carrier->plane)) {
         return;
     }
     marking m = {.cloud = cloud, .carrier = carrier};
     carrier->radius = radius;
-    find_plane(samples, n, radius, carrier->plane);
     pc_run_parts(context, PARTS, mark_part, &m);
 }
 

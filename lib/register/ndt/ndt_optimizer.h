@@ -7,22 +7,19 @@
 #include "ndt_math.h"
 #include "optimizer.h"
 
-/* k of the kernel in units of s: at coarse levels, at the finest level of a pair and of a sequence, and for the
- * consistency score; and the number of points at which a voxel has half of the largest weight. At the finest level,
- * more weight on voxels near the scanner would pull towards the pattern of its rings. In a sequence all scans have the
- * same errors of beams and sweeps, which bend the path: wide kernels and even weights let far surfaces hold it. The
- * few voxels that two rooms share need a narrow kernel. */
+/* k of the kernel in units of s: at coarse levels, at the finest level, and for the consistency score. */
 #define PC_NDT_KERNEL_WIDE        2.0
-#define PC_NDT_KERNEL_PAIR        1.0
-#define PC_NDT_KERNEL_SEQUENCE    3.0
+#define PC_NDT_KERNEL_FINE        1.0
 #define PC_NDT_KERNEL_CONSISTENCY 1.9
-#define PC_NDT_POINTS_WIDE        100.0
-#define PC_NDT_POINTS_PAIR        12.0
-#define PC_NDT_POINTS_SEQUENCE    1.0
 
-/* A step that moves points by less than this fraction of the level's edge ends a phase, except the last one. */
-#define PC_NDT_LEVEL_STEP 0.004
+/* Number of points at which a voxel has half of the largest weight: at coarse levels, at the finest of a pair and of a
+ * sequence. There, more weight near the scanner would pull towards the pattern of its rings, and the errors of beams
+ * and sweeps, which all scans of a sequence share, would bend its path. */
+#define PC_NDT_POINTS_WIDE     100.0
+#define PC_NDT_POINTS_PAIR     12.0
+#define PC_NDT_POINTS_SEQUENCE 1.0
 
+#define PC_NDT_LEVEL_STEP  0.004 /* of the level's edge: a shorter step ends a phase, except the last one */
 #define PC_NDT_RIDGE       1e-3  /* on the diagonal, relative to its mean: limits steps in unconstrained directions */
 #define PC_NDT_SHRINKS     0.7   /* a step that is smaller than the previous one by this factor is extrapolated */
 #define PC_NDT_START_EDGES 2e-3  /* of a finest edge: a result this close to its start is compared with it */
@@ -148,8 +145,7 @@ PC_HD void pc_ndt_ask_pass(pc_ndt_optimizer *p, const pc_pose *pose) {
     p->passed = *pose;
 }
 
-/* Requests one more kind of sums at `next`, or at the pose of the last pass for NULL: the mean of a voxel moves with
- * the pose, its points stay in it. */
+/* Requests one more kind of sums at `next`, NULL: the pose of the last pass. Means move, points keep their voxel. */
 PC_HD void pc_ndt_ask_sums(pc_ndt_optimizer *p, pc_ndt_sums_of what, double kernel, const pc_pose *next) {
     pc_ndt_step *step = &p->command.step[p->command.sums++];
     step->robust = what == PC_SUMS_SCENE ? 0.0f : 1.0f;
@@ -157,9 +153,8 @@ PC_HD void pc_ndt_ask_sums(pc_ndt_optimizer *p, pc_ndt_sums_of what, double kern
     step->planes = what == PC_SUMS_SOLVE ? 0.0f : 1.0f;
     step->unit = (float)p->frame.unit;
     step->points = p->phase.points;
-    step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE
-                         : p->single        ? PC_NDT_POINTS_PAIR
-                                            : PC_NDT_POINTS_SEQUENCE);
+    const double finest = p->single ? PC_NDT_POINTS_PAIR : PC_NDT_POINTS_SEQUENCE;
+    step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE : finest);
     step->kernel = (float)(kernel * kernel);
     double turn[9] = {0}, shift[3] = {0};
     if (next) {
@@ -277,9 +272,8 @@ PC_HD void pc_ndt_end_phases(pc_ndt_optimizer *p) {
     }
 }
 
-/* Whether the last phase is to be undone: it ended with a lower objective than it began with, or outside the reach of
- * the coarsest voxels. A room that is seen in part fits into wide voxels in several rotations. The last phase of all
- * stays where it ended, and the convergence check measures how far that is. */
+/* Whether the last phase is to be undone: its objective fell, or it left the reach of the coarsest voxels, into which a
+ * room that is seen in part fits in several rotations. The last one of all is left to the convergence check. */
 PC_HD bool pc_ndt_phase_fails(const pc_ndt_optimizer *p) {
     return p->best < (1.0 - PC_NDT_OBJECTIVE_LOST) * p->first_objective ||
            (p->next_level > -2 &&
@@ -300,7 +294,7 @@ PC_HD void pc_ndt_begin_phase(pc_ndt_optimizer *p) {
     f->set = finest ? PC_SET_ALL : l == 0 ? PC_SET_MIDDLE : PC_SET_COARSE;
     f->grids = finest ? 2 : 1;
     f->rounds = pc_optimizer_rounds(finest, p->max_iterations);
-    f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : p->single ? PC_NDT_KERNEL_PAIR : PC_NDT_KERNEL_SEQUENCE;
+    f->kernel = l > 0 ? PC_NDT_KERNEL_WIDE : PC_NDT_KERNEL_FINE;
     f->points = (float)((double)p->points[PC_SET_ALL] / (double)p->points[f->set]);
     p->next_level--;
     memset(&p->step_history, 0, sizeof p->step_history);
