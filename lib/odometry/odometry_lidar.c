@@ -179,7 +179,6 @@ static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joi
     memcpy(T, scan->T, sizeof scan->T);
     o->fraction = o->last ? sweep_fraction(o, scan->time) : 0.0;
     o->change = change;
-    pc_odometry_keep_carrier(o, scan);
     o->last = scan;
     o->present = unused_scan(o);
     return PCGPU_OK;

@@ -36,8 +36,6 @@ pcgpu_status pc_odometry_take_memory(pcgpu_odometry *o, pc_odometry_scan *scan, 
 /* Takes the usable points of a cloud. The first scan sets `home`, a place near the points in the coordinates of the
  * files. */
 pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run);
-/* Of a scan with a pose: keeps its near returns where the sensor has moved since they were kept last. */
-void pc_odometry_keep_carrier(pcgpu_odometry *o, const pc_odometry_scan *scan);
 /* Moves the points to the middle of the sweep; `motion` in a sweep, NULL: none. */
 pcgpu_status pc_odometry_deskew(pcgpu_odometry *o, const pc_twist *motion, pc_odometry_scan *scan);
 /* The motion in the sweep of the present scan at the velocity of the last two; none where that is not known. */
@@ -113,9 +111,6 @@ double pc_odometry_lay_box(pcgpu_odometry *o);
 /* The back end for all scans, from the points of a registration. */
 pcgpu_status pc_odometry_choose(pcgpu_odometry *o, double points);
 
-/* What stays with the sensor over so many scans between which it moved by a voxel is its carrier. */
-enum { PC_CARRIERS = 4 };
-
 struct pcgpu_odometry {
     pcgpu_context *context;
     pcgpu_odometry_params params; /* with what the first good scan has settled */
@@ -133,14 +128,11 @@ struct pcgpu_odometry {
         *keyframe; /* last NULL: no scan has a pose; keyframe: may be the last; NULL with a model or map */
     pc_odometry_scan *keyframe_before; /* the keyframe after the last scan */
     pc_track track;
-    pc_kept_scan kept[PC_KEPT];       /* by the track's slots */
-    pc_carrier carriers[PC_CARRIERS]; /* of the last scans between which the sensor moved, newest first */
-    int carrier_count;
-    double carrier_T[16];  /* pose of the newest */
-    double min_score;      /* of the present registration */
-    int max_iterations;    /* the same */
-    bool near;             /* the present registration is that of an attempt of this kind */
-    double select_seconds; /* for taking the present scan */
+    pc_kept_scan kept[PC_KEPT]; /* by the track's slots */
+    double min_score;           /* of the present registration */
+    int max_iterations;         /* the same */
+    bool near;                  /* the present registration is that of an attempt of this kind */
+    double select_seconds;      /* for taking the present scan */
     pc_ndt_held held;
     double home[3]; /* 0 but for coordinates far from their origin, in which motions are ill-conditioned */
     pc_twist first_motion, first_motion_now; /* motion that deskewed the first scan: after the last scan, and now */

@@ -55,7 +55,7 @@ static pcgpu_status leave_out_carrier(pcgpu_context *context, const pcgpu_regist
     }
     pc_carrier_find(context, params, other.cloud, &carrier);
     pc_scan_release(&other);
-    return pc_scan_leave_out(context, &carrier, 1, scan, run);
+    return pc_scan_leave_out(context, &carrier, scan, run);
 }
 
 pcgpu_status pcgpu_scan_points(pcgpu_context *context, const pcgpu_odometry_params *params, const pcgpu_cloud *scan,

@@ -143,15 +143,6 @@ static pcgpu_status settle(pcgpu_odometry *o, const pcgpu_cloud *first) {
     return PCGPU_OK;
 }
 
-void pc_odometry_keep_carrier(pcgpu_odometry *o, const pc_odometry_scan *scan) {
-    if (o->carrier_count == 0 || pc_moved_beyond(o->carrier_T, scan->T, o->params.registration.voxel, INFINITY)) {
-        memmove(o->carriers + 1, o->carriers, (PC_CARRIERS - 1) * sizeof *o->carriers);
-        o->carriers[0] = scan->carrier;
-        o->carrier_count += o->carrier_count < PC_CARRIERS;
-        memcpy(o->carrier_T, scan->T, sizeof scan->T);
-    }
-}
-
 pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_odometry_scan *scan, pcgpu_run *run) {
     const pcgpu_odometry_params *p = &o->params;
     if (cloud->rows > INT32_MAX) {
@@ -165,9 +156,8 @@ pcgpu_status pc_odometry_take(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_od
         PC_TRY_OR(done, status, settle(o, taken.cloud));
     }
     pc_carrier_find(o->context, &p->registration, taken.cloud, &scan->carrier);
-    /* All near points of the first scan are dropped but for the ground's: the carrier is not known yet. */
-    const pc_carrier *carriers = o->carrier_count > 0 ? o->carriers : &scan->carrier;
-    PC_TRY_OR(done, status, pc_scan_leave_out(o->context, carriers, o->carrier_count + !o->carrier_count, &taken, run));
+    /* All near points of the first scan are dropped: the carrier is not known yet. */
+    PC_TRY_OR(done, status, pc_scan_leave_out(o->context, o->last ? &o->last->carrier : &scan->carrier, &taken, run));
     PC_TRY_OR(done, status, pc_odometry_take_memory(o, scan, cloud->rows));
     memcpy(scan->offset, cloud->offset, sizeof scan->offset);
     if (p->deskew != PCGPU_DESKEW_NONE) {

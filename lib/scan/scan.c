@@ -105,8 +105,8 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
 
 /* The records of a scan that are not returns of the carrier, which threads find and then copy in chunks. */
 typedef struct leaving {
-    const pc_carrier *carriers;
-    int count;
+    const pc_carrier *carrier;
+    int part; /* of its radius */
     const pcgpu_cloud *from;
     pcgpu_cloud rest;
     bool *keep;      /* by records */
@@ -119,20 +119,16 @@ static void find_range(void *state, int64_t begin, int64_t end) {
     const leaving *l = state;
     int64_t kept = 0;
     for (int64_t i = begin; i < end; i++) {
-        const float *record = l->from->data + i * l->from->columns;
-        int has = 0;
-        while (has < l->count && pc_carrier_has(&l->carriers[has], l->from->offset, record)) {
-            has++;
-        }
-        l->keep[i] = has < l->count;
+        l->keep[i] = !pc_carrier_has(l->carrier, l->part, l->from->offset, l->from->data + i * l->from->columns);
         kept += l->keep[i];
     }
     l->before[begin / CHUNK] = kept;
 }
 
 /* The number of records that are kept. */
-static int64_t find_kept(pcgpu_context *context, leaving *l) {
+static int64_t find_kept(pcgpu_context *context, leaving *l, int part) {
     int64_t sum = 0;
+    l->part = part;
     pc_run_ranges(context, l->from->rows, CHUNK, find_range, l);
     for (int64_t chunk = 0; chunk * CHUNK < l->from->rows; chunk++) {
         const int64_t kept = l->before[chunk];
@@ -156,27 +152,28 @@ static void copy_range(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The most of a scan that a carrier returns: the car of nuScenes has 0.26 of it. */
+/* The most of a scan that a carrier returns: the car of nuScenes has 0.26 of it, a car with the road
+ * around it 0.39, a desk around a scanner at rest 0.48. */
 #define MOST_CARRIER 0.4
 
-pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carriers, int count, pc_scan *scan,
-                               pcgpu_run *run) {
+/* No more than that is left out: within half of the radius where all of it would be more, else nothing. */
+pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
     const int64_t rows = scan->cloud->rows, chunks = (rows + CHUNK - 1) / CHUNK;
     const size_t bytes = (size_t)chunks * sizeof(int64_t) + (size_t)rows;
-    if (carriers[0].radius == 0.0f || rows == 0) {
+    if (carrier->radius == 0.0f || rows == 0) {
         return PCGPU_OK;
     }
     void *memory = malloc(bytes);
     if (!memory) {
         return pc_fail_memory(context, bytes, "the points of the scan");
     }
-    leaving l = {.carriers = carriers,
-                 .count = count,
-                 .from = scan->cloud,
-                 .before = memory,
-                 .keep = (bool *)((int64_t *)memory + chunks)};
+    leaving l = {
+        .carrier = carrier, .from = scan->cloud, .before = memory, .keep = (bool *)((int64_t *)memory + chunks)};
     const double least = (1.0 - MOST_CARRIER) * (double)rows;
-    const int64_t kept = find_kept(context, &l);
+    int64_t kept = find_kept(context, &l, 1);
+    if ((double)kept < least) {
+        kept = find_kept(context, &l, 2);
+    }
     pcgpu_status status = PCGPU_OK;
     if ((double)kept >= least && kept < rows) {
         PC_TRY_OR(done, status, pc_cloud_create_like(context, l.from, kept, &l.rest));
@@ -217,6 +214,6 @@ pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, c
     if (carriers[0].radius == 0.0f || carriers[1].radius == 0.0f) {
         return PCGPU_OK;
     }
-    PC_TRY(pc_scan_leave_out(context, &carriers[1], 1, source, run));
-    return pc_scan_leave_out(context, &carriers[0], 1, target, run);
+    PC_TRY(pc_scan_leave_out(context, &carriers[1], source, run));
+    return pc_scan_leave_out(context, &carriers[0], target, run);
 }

@@ -81,14 +81,13 @@ pcgpu_status pc_scan_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, b
  * roof of a car. All zero: none. */
 enum { PC_CARRIER_SIDE = 32 };
 typedef struct pc_carrier {
-    float radius;   /* metres from the sensor; 0 = there are none */
-    float plane[4]; /* n p + d = 0, of the scene around it, whose points are none; d infinite: none */
+    float radius;                                     /* metres from the sensor; 0 = there are none */
     uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
 } pc_carrier;
 void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
                      pc_carrier *carrier);
-/* Whether a record lies where it has a return. */
-bool pc_carrier_has(const pc_carrier *carrier, const double offset[3], const float *record);
+/* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
+bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record);
 
 /* ---- corrections: scan.c ----------------------------------------------------------------------------------------- */
 
@@ -100,9 +99,9 @@ typedef struct pc_scan {
 } pc_scan;
 pcgpu_status pc_scan_take(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_register_params *params,
                           pc_scan *scan, pcgpu_run *run);
-/* Leaves out the returns that all carriers have, unless they are more of the scan than a vehicle returns. */
-pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carriers, int count, pc_scan *scan,
-                               pcgpu_run *run);
+/* Leaves out the returns that `carrier` has, or those within half of its radius, unless they are more of the scan than
+ * a vehicle returns. */
+pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run);
 void pc_scan_release(pc_scan *scan);
 /* Both scans of a pair without the returns of the carrier. Release both in any case. */
 pcgpu_status pc_scan_take_pair(pcgpu_context *context, const pcgpu_pair *pair, const pcgpu_register_params *params,

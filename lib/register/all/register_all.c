@@ -45,7 +45,7 @@ static pcgpu_status leave_out_carriers(pc_all *a, const pcgpu_register_params *p
     for (int i = 0; i < a->n; i++) {
         const pc_carrier *other = &carriers[i > 0 ? i - 1 : 1];
         if (carriers[i].radius > 0.0f && other->radius > 0.0f) {
-            PC_TRY_OR(done, status, pc_scan_leave_out(a->context, other, 1, &a->scans[i], &a->run));
+            PC_TRY_OR(done, status, pc_scan_leave_out(a->context, other, &a->scans[i], &a->run));
         }
     }
 done:
