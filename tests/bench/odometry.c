@@ -156,11 +156,8 @@ int main(int argc, char **argv) {
         default: break;
         }
     }
-    int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST,
-                                 fields                               ? fields
-                                 : params.deskew == PCGPU_DESKEW_TIME ? 5
-                                                                      : 4,
-                                 clouds);
+    const int columns = fields ? fields : params.deskew == PCGPU_DESKEW_TIME ? 5 : 4;
+    int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, columns, clouds);
     bool known = count > 1 && bench_read_poses(argv[1], count, truth);
     bool good = count == 0 || run_all(context, false, only, &params, count, known);
     if (cuda && count > 0) {

@@ -203,6 +203,7 @@ pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_p
     job.source = c.parts;
     describe_optimizer(&c, &job.optimizer);
     job.optimizer.target = held->measure;
+    job.optimizer.in_map = !target;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
     PC_TRY(w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,
                                               (pc_host_work){pc_register_build_views, w}));

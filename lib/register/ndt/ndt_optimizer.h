@@ -12,12 +12,12 @@
 #define PC_NDT_KERNEL_FINE        1.0
 #define PC_NDT_KERNEL_CONSISTENCY 1.9
 
-/* Number of points at which a voxel has half of the largest weight: at coarse levels, at the finest of a pair and of a
- * sequence. There, more weight near the scanner would pull towards the pattern of its rings, and the errors of beams
- * and sweeps, which all scans of a sequence share, would bend its path. */
-#define PC_NDT_POINTS_WIDE     100.0
-#define PC_NDT_POINTS_PAIR     12.0
-#define PC_NDT_POINTS_SEQUENCE 1.0
+/* Number of points at which a voxel has half of the largest weight: at coarse levels, at the finest one of two scans,
+ * and of a scan in a map. There, more weight near the scanner would pull towards the pattern of its rings, and the
+ * errors of beams and sweeps, which all scans of a map share, would bend the path. */
+#define PC_NDT_POINTS_WIDE 100.0
+#define PC_NDT_POINTS_FINE 12.0
+#define PC_NDT_POINTS_MAP  1.0
 
 #define PC_NDT_LEVEL_STEP  0.004 /* of the level's edge: a shorter step ends a phase, except the last one */
 #define PC_NDT_RIDGE       1e-3  /* on the diagonal, relative to its mean: limits steps in unconstrained directions */
@@ -85,7 +85,8 @@ typedef struct pc_ndt_optimizer {
     pc_ndt_measure target;
     int64_t points[PC_SETS]; /* of the parts of the source */
     int levels, max_iterations;
-    bool single;                  /* a pair, whose lines may be the same; not a scan in a sequence */
+    bool single;                  /* a pair: the lines of the target may be those of the source */
+    bool in_map;                  /* the target is a map of scans */
     double edge, metres, radians; /* of a finest voxel; when a step is small at the end */
     double reach;                 /* metres: how far from the start a result can be */
     pc_pose start;
@@ -153,7 +154,7 @@ PC_HD void pc_ndt_ask_sums(pc_ndt_optimizer *p, pc_ndt_sums_of what, double kern
     step->planes = what == PC_SUMS_SOLVE ? 0.0f : 1.0f;
     step->unit = (float)p->frame.unit;
     step->points = p->phase.points;
-    const double finest = p->single ? PC_NDT_POINTS_PAIR : PC_NDT_POINTS_SEQUENCE;
+    const double finest = p->in_map ? PC_NDT_POINTS_MAP : PC_NDT_POINTS_FINE;
     step->most = (float)(p->phase.level > 0 ? PC_NDT_POINTS_WIDE : finest);
     step->kernel = (float)(kernel * kernel);
     double turn[9] = {0}, shift[3] = {0};
