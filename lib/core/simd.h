@@ -1,4 +1,4 @@
-/* Functions of the CPU back end that are compiled once for each vector form; pc_cpu_has says which a machine runs. */
+/* Functions of the CPU back end that are compiled once for each vector form; pc_cpu_has says which can run. */
 #ifndef PC_CPU_SIMD_H
 #define PC_CPU_SIMD_H
 

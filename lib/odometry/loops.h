@@ -123,7 +123,7 @@ double pc_loops_length(const double T[16]);
 /* Predicts all places from the last one. False when memory is short. */
 bool pc_loops_predict(const pcgpu_loops *l, pc_prediction *p);
 
-/* Registers the place `to` to the place `from`, from this start. *converged: it has, with a score of `least`. */
+/* Registers the place `to` to the place `from`, from this start. *converged: it has, and the score is >= `least`. */
 pcgpu_status pc_loops_register(pcgpu_loops *l, int32_t from, int32_t to, const double start[16], double least,
                                pc_link *link, bool *converged);
 /* The same from the starts of a search around `start`, rotated by up to `degrees`. */

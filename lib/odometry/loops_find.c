@@ -8,7 +8,7 @@
  * A prediction that is good enough is a start of the registration. Else the earlier places within the bound are tried,
  * those first that are near and have as many high columns in the same rings around the sensor (after Scan Context, Kim
  * and Kim 2018), by a search of their pictures from above (register_search.c). What a search has found needs a witness:
- * the place before is registered too, and the cycle of both has to close (pairwise consistency, Mangelson 2018). */
+ * the place before is registered too, and their cycle must close (pairwise consistency, Mangelson et al. 2018). */
 #include "loops.h"
 #include "odometry.h"
 

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /* Voxelization of `rows` row-major records. skip_origin drops records at exactly (0,0,0). Non-finite coordinates are
- * out of every range. The outputs below are malloc'd by the back end; on failure it frees what it had: NULL. */
+ * out of every range. The outputs below are malloc'd by the back end; on failure it frees them and leaves NULL. */
 typedef struct pc_voxelize_job {
     int64_t rows;
     int columns;

@@ -19,7 +19,7 @@
 /* What the normals of the target alone say about a direction beyond those of both frames is noise. A sensor repeats a
  * part of it in the next frame, such as the waves that stereo matching puts on a floor, and would seem to stand still:
  * so much of the noise is taken off what both say. Of 411 pairs of a Kinect that are less than 15 mm off, that declines
- * one; of 120 with twice the noise 6; and both pairs of 1,622 that are more than 60 mm off and pass other checks. */
+ * one; of 120 with twice the noise 6; and both pairs of 1,622 that are over 60 mm off and pass all other checks. */
 #define REPEATED_NOISE 0.5
 
 /* Steps that end with the iterations, but not longer than this, are those of pixels that change their partners. */
