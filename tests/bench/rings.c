@@ -45,7 +45,7 @@ static double error_of(pcgpu_context *context, const verdict_place *place, const
                        uint64_t seed) {
     verdict_world world = {0};
     const verdict_carrier carrier = {0};
-    scene_random random = {seed};
+    test_random random = {seed};
     pcgpu_cloud source = {0}, target = {0};
     pcgpu_register_params params;
     pcgpu_registration r = {0};

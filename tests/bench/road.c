@@ -51,12 +51,11 @@ static void pose_at(const arguments *a, const verdict_world *world, double lane,
 
 /* Cars around the own one, all the time of the drive: those of its direction keep near, those of the other come by.
  * Their time runs slower than that of the drive by the own speed. */
-static void add_cars(verdict_world *w, scene_random *r, double half, bool split, double lane, double seconds) {
+static void add_cars(verdict_world *w, test_random *r, double half, bool split, double lane, double seconds) {
     for (int i = 0; i < 14 + (int)(seconds * 2.0); i++) {
         const bool ahead = i < 14;
         double speed = ahead ? scene_between(r, 25.0, 40.0) : -scene_between(r, 25.0, 40.0);
-        double place = scene_uniform(r), other = scene_uniform(r) < 0.5 ? 0.3 : 0.75,
-               length = scene_between(r, 3.8, 12.0);
+        double place = test_unit(r), other = test_unit(r) < 0.5 ? 0.3 : 0.75, length = scene_between(r, 3.8, 12.0);
         double meet = ahead ? 0.5 * seconds : seconds * place; /* when it is near the own car */
         double x = FAST * meet + (ahead ? 160.0 * place - 60.0 : 80.0) - speed * meet;
         double y = ahead ? (fabs(lane + half * 0.3) < 1.0 ? -half * 0.75 : -half * 0.3) : half * other;
@@ -102,8 +101,8 @@ static int64_t sweep(const arguments *a, road_work *w, double lane, int frame) {
     static const verdict_carrier none;
     const verdict_sensor *sensor = a->sensor;
     const int beams = sensor->beams ? sensor->beams : 1;
-    scene_random random = {a->seed * 1000003u + (uint64_t)frame};
-    const double phase = scene_uniform(&random), middle = frame * PERIOD, rise = a->off * 0.017453292519943295;
+    test_random random = {a->seed * 1000003u + (uint64_t)frame};
+    const double phase = test_unit(&random), middle = frame * PERIOD, rise = a->off * 0.017453292519943295;
     int64_t count = 0;
     scene_pose pose;
     for (int step = 0; step < a->steps; step++) {
@@ -204,7 +203,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     const double low[2] = {-140.0, -150.0}, high[2] = {a.speed * PERIOD * a.frames + 140.0, 150.0};
-    scene_random random = {a.seed};
+    test_random random = {a.seed};
     road_work w = {0};
     bool good = verdict_world_open(&w.straight, low, high, 2.0);
     bool split = false;

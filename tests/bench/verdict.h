@@ -31,7 +31,7 @@ typedef struct verdict_world {
 bool verdict_world_open(verdict_world *world, const double low[2], const double high[2], double cell);
 void verdict_world_close(verdict_world *world);
 /* Ground: a slope and waves of these amplitudes, in order of ever shorter wavelength. */
-void verdict_ground(verdict_world *world, scene_random *random, const double slope[2], double wide, double narrow);
+void verdict_ground(verdict_world *world, test_random *random, const double slope[2], double wide, double narrow);
 double verdict_height(const verdict_world *world, double x, double y);
 /* What it returns is valid until the next one is added. */
 verdict_shape *verdict_add(verdict_world *world, scene_kind kind, scene_material material, const double center[3],
@@ -45,7 +45,7 @@ bool verdict_cast(const verdict_world *world, const scene_ray *ray, double range
 
 typedef struct verdict_place {
     const char *name;
-    void (*build)(verdict_world *world, scene_random *random);
+    void (*build)(verdict_world *world, test_random *random);
     double low[2], high[2], cell;
     double start[2], end[2]; /* the sensor's x and y of the first scan are drawn between these */
     double step[2];          /* metres between scans of a pair */
@@ -59,7 +59,7 @@ extern const verdict_place verdict_places[];
 extern const int verdict_place_count;
 
 /* The road of "road" without its cars; returns half its width; *split: it has rails in its middle. */
-double verdict_road(verdict_world *world, scene_random *random, bool *split);
+double verdict_road(verdict_world *world, test_random *random, bool *split);
 
 /* ---- sensors ---- */
 
@@ -81,14 +81,14 @@ typedef struct verdict_carrier {
 const verdict_sensor *verdict_sensor_named(const char *name);
 /* The distance along a direction of the sensor's frame, with noise; false without a return. */
 bool verdict_measure(const verdict_world *world, const verdict_sensor *sensor, const verdict_carrier *carrier,
-                     const scene_pose *pose, const double d[3], scene_random *random, double *range);
+                     const scene_pose *pose, const double d[3], test_random *random, double *range);
 /* The direction of a firing, one of so many steps. phase, 0 to 1, differs from scan to scan. */
 void verdict_aim(const verdict_sensor *sensor, int beam, int step, int steps, double phase, double d[3]);
 bool verdict_is_camera(const verdict_sensor *sensor);
 extern const verdict_sensor verdict_sensors[];
 extern const int verdict_sensor_count;
 
-void verdict_carrier_draw(verdict_carrier *carrier, scene_random *random);
+void verdict_carrier_draw(verdict_carrier *carrier, test_random *random);
 /* A scan as a cloud of x y z intensity. */
 pcgpu_status verdict_scan(pcgpu_context *context, const verdict_world *world, const verdict_sensor *sensor,
                           const verdict_carrier *carrier, const scene_pose *pose, uint64_t seed, pcgpu_cloud *cloud);
@@ -127,8 +127,8 @@ void verdict_pair_free(verdict_pair *pair);
 /* ---- pairs that are no scans of a vehicle's or a camera's: verdict_small.c ---- */
 
 /* A scanned object of 2 to 30 cm; or terrain from the air in coordinates of millions. */
-pcgpu_status verdict_make_object(pcgpu_context *context, scene_random *random, verdict_pair *pair);
-pcgpu_status verdict_make_aerial(pcgpu_context *context, scene_random *random, verdict_pair *pair);
+pcgpu_status verdict_make_object(pcgpu_context *context, test_random *random, verdict_pair *pair);
+pcgpu_status verdict_make_aerial(pcgpu_context *context, test_random *random, verdict_pair *pair);
 
 /* Rotation from yaw, pitch and roll in degrees; 4x4 from a rotation and how far `center` moves. */
 void verdict_rotation(double yaw, double pitch, double roll, double rotation[9]);

@@ -47,7 +47,7 @@ void verdict_about(const double rotation[9], const double center[3], const doubl
 }
 
 /* A sensor of a vehicle that stands on the ground, and sways a little. */
-static void pose_at(const verdict_world *w, double x, double y, double yaw, double height, scene_random *random,
+static void pose_at(const verdict_world *w, double x, double y, double yaw, double height, test_random *random,
                     scene_pose *pose) {
     double c = cos(yaw * 0.0174533), s = sin(yaw * 0.0174533), pitch, roll;
     double ahead = verdict_height(w, x + 1.4 * c, y + 1.4 * s), behind = verdict_height(w, x - 1.4 * c, y - 1.4 * s);
@@ -102,12 +102,12 @@ typedef struct plan {
     verdict_truth truth;
     bool search;
     uint64_t world, other; /* seeds */
-    scene_random random;   /* for what follows */
+    test_random random;    /* for what follows */
 } plan;
 
-static const verdict_sensor *sensor_for(const verdict_place *place, scene_random *r) {
+static const verdict_sensor *sensor_for(const verdict_place *place, test_random *r) {
     const bool indoors = place->cell < 2.0;
-    double pick = scene_uniform(r);
+    double pick = test_unit(r);
     if (place->cell < 0.5) {
         return &verdict_sensors[verdict_sensor_count - 1];
     }
@@ -121,9 +121,9 @@ static const verdict_sensor *sensor_for(const verdict_place *place, scene_random
 }
 
 static void draw_plan(uint64_t seed, int index, plan *p) {
-    p->random = (scene_random){seed * 0x9E3779B97F4A7C15u + (uint64_t)index * 0xD1342543DE82EF95u};
-    scene_uniform(&p->random);
-    double where = scene_uniform(&p->random), what = scene_uniform(&p->random), search = scene_uniform(&p->random);
+    p->random = (test_random){seed * 0x9E3779B97F4A7C15u + (uint64_t)index * 0xD1342543DE82EF95u};
+    test_unit(&p->random);
+    double where = test_unit(&p->random), what = test_unit(&p->random), search = test_unit(&p->random);
     static const double upto[] = {0.26, 0.48, 0.58, 0.66, 0.74, 0.80, 0.88, 0.96, 1.0}; /* places, objects, aerial */
     int place = 0;
     while (where >= upto[place]) {
@@ -143,8 +143,8 @@ static void draw_plan(uint64_t seed, int index, plan *p) {
         p->truth = VERDICT_OTHER;
     }
     p->search = search < 0.1 && p->truth != VERDICT_SELF;
-    p->world = (uint64_t)(scene_uniform(&p->random) * 9007199254740992.0);
-    p->other = (uint64_t)(scene_uniform(&p->random) * 9007199254740992.0);
+    p->world = (uint64_t)(test_unit(&p->random) * 9007199254740992.0);
+    p->other = (uint64_t)(test_unit(&p->random) * 9007199254740992.0);
 }
 
 static const char *place_of(const plan *p) {
@@ -165,7 +165,7 @@ static bool wanted(const plan *p, const char *filter) {
 }
 
 static bool open_world(const plan *p, uint64_t seed, verdict_world *world) {
-    scene_random random = {seed};
+    test_random random = {seed};
     bool good = verdict_world_open(world, p->place->low, p->place->high, p->place->cell);
     if (good) {
         p->place->build(world, &random);
@@ -188,7 +188,7 @@ static pcgpu_status half_of(pcgpu_context *context, const pcgpu_cloud *cloud, in
 /* The source is half of the scan, moved by a little in every second pair; its truth is exact but for rounding. */
 static pcgpu_status make_halves(pcgpu_context *context, plan *p, const pcgpu_cloud *scan, verdict_pair *pair) {
     const double step = p->place->step[1] / 6.0;
-    bool moved = scene_uniform(&p->random) < 0.5;
+    bool moved = test_unit(&p->random) < 0.5;
     scene_pose there = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0}}, here = there;
     double yaw = scene_between(&p->random, -2.0, 2.0), tilt = scene_between(&p->random, -0.5, 0.5);
     if (moved) {
@@ -209,7 +209,7 @@ static pcgpu_status make_halves(pcgpu_context *context, plan *p, const pcgpu_clo
     return status == PCGPU_OK ? half_of(context, scan, 1, &pair->target) : status;
 }
 
-static void second_pose(const plan *p, scene_random *r, const verdict_world *world, const double at[3], double height,
+static void second_pose(const plan *p, test_random *r, const verdict_world *world, const double at[3], double height,
                         scene_pose *pose) {
     double step = scene_between(r, p->place->step[0], p->place->step[1]);
     double drift = scene_between(r, -0.15, 0.15), turn = p->place->yaw * scene_between(r, -1.0, 1.0);
@@ -217,19 +217,19 @@ static void second_pose(const plan *p, scene_random *r, const verdict_world *wor
         step *= 1.5;
         turn *= 4.0;
     }
-    turn *= scene_uniform(r); /* mostly little */
+    turn *= test_unit(r); /* mostly little */
     pose_at(world, at[0] + step, at[1] + drift * step, at[2] + turn, height, r, pose);
 }
 
 /* The scene must not begin within a wall. */
 static pcgpu_status scan_pair(pcgpu_context *context, plan *p, verdict_world *world, verdict_pair *pair) {
-    scene_random *r = &p->random;
+    test_random *r = &p->random;
     verdict_carrier carrier;
     scene_pose first, second;
     const verdict_place *place = p->place;
     double x = scene_between(r, place->start[0], place->end[0]), y = scene_between(r, place->start[1], place->end[1]);
     double yaw = scene_between(r, -3.0, 3.0), height = scene_between(r, place->height[0], place->height[1]);
-    uint64_t noise = (uint64_t)(scene_uniform(r) * 9007199254740992.0);
+    uint64_t noise = (uint64_t)(test_unit(r) * 9007199254740992.0);
     const bool camera = verdict_is_camera(p->sensor);
     yaw = camera ? 60.0 * yaw : yaw;
     const double at[3] = {x, y, yaw};

@@ -4,12 +4,12 @@
 #include <math.h>
 
 /* Draws stand in declarations of their own: C leaves the order within an expression open. */
-static double between(scene_random *r, double low, double high) {
+static double between(test_random *r, double low, double high) {
     return scene_between(r, low, high);
 }
 
-static bool chance(scene_random *r, double share) {
-    return scene_uniform(r) < share;
+static bool chance(test_random *r, double share) {
+    return test_unit(r) < share;
 }
 
 /* A box on the ground by its middle, full length and width, lower and upper height. */
@@ -30,8 +30,7 @@ static verdict_shape *post(verdict_world *w, scene_material material, double x, 
 /* ---- things ---- */
 
 /* Spheres at random within an ellipsoid: rays pass between them. */
-static void crown(verdict_world *w, scene_random *r, double x, double y, double h, double across, double up,
-                  int count) {
+static void crown(verdict_world *w, test_random *r, double x, double y, double h, double across, double up, int count) {
     double foot = verdict_height(w, x, y);
     for (int i = 0; i < count;) {
         double u = between(r, -1.0, 1.0), v = between(r, -1.0, 1.0), t = between(r, -1.0, 1.0);
@@ -45,7 +44,7 @@ static void crown(verdict_world *w, scene_random *r, double x, double y, double 
     }
 }
 
-static void tree(verdict_world *w, scene_random *r, double x, double y) {
+static void tree(verdict_world *w, test_random *r, double x, double y) {
     double clear = between(r, 1.8, 3.5), up = between(r, 1.2, 2.6), across = between(r, 1.0, 2.4);
     double radius = between(r, 0.08, 0.3);
     int count = (int)between(r, 40.0, 110.0);
@@ -53,12 +52,12 @@ static void tree(verdict_world *w, scene_random *r, double x, double y) {
     crown(w, r, x, y, clear + up, across, up, count);
 }
 
-static void bush(verdict_world *w, scene_random *r, double x, double y) {
+static void bush(verdict_world *w, test_random *r, double x, double y) {
     double up = between(r, 0.4, 1.0), across = between(r, 0.5, 1.3);
     crown(w, r, x, y, up, across, up, (int)(40 * across));
 }
 
-static void car(verdict_world *w, scene_random *r, double x, double y, double degrees, double speed) {
+static void car(verdict_world *w, test_random *r, double x, double y, double degrees, double speed) {
     bool van = chance(r, 0.2);
     double length = between(r, 3.8, 5.2), width = between(r, 1.65, 1.95), roof = between(r, 1.4, 1.6);
     roof += van ? 0.7 : 0.0;
@@ -80,14 +79,14 @@ static void car(verdict_world *w, scene_random *r, double x, double y, double de
     }
 }
 
-static void person(verdict_world *w, scene_random *r, double x, double y, double speed) {
+static void person(verdict_world *w, test_random *r, double x, double y, double speed) {
     double tall = between(r, 1.5, 1.9), angle = between(r, 0.0, 6.2832), wide = between(r, 0.18, 0.28);
     verdict_shape *body = post(w, SCENE_CLOTH, x, y, wide, 0.0, tall);
     body->speed[0] = speed * cos(angle);
     body->speed[1] = speed * sin(angle);
 }
 
-static void house(verdict_world *w, scene_random *r, double side, double front, double x0, double x1) {
+static void house(verdict_world *w, test_random *r, double side, double front, double x0, double x1) {
     double setback = chance(r, 0.4) ? between(r, 0.5, 3.0) : 0.0, depth = between(r, 8.0, 14.0);
     double tall = between(r, 4.0, 18.0), turn = between(r, -2.0, 2.0), x = (x0 + x1) / 2;
     scene_material wall = chance(r, 0.7) ? SCENE_PLASTER : SCENE_BRICK;
@@ -110,7 +109,7 @@ static void house(verdict_world *w, scene_random *r, double side, double front, 
 
 /* ---- worlds ---- */
 
-static void street(verdict_world *w, scene_random *r) {
+static void street(verdict_world *w, test_random *r) {
     double grade = between(r, -0.04, 0.04), camber = between(r, -0.01, 0.01);
     const double slope[2] = {grade, camber};
     verdict_ground(w, r, slope, 0.25, 0.015);
@@ -158,7 +157,7 @@ static void street(verdict_world *w, scene_random *r) {
     }
 }
 
-static void rails(verdict_world *w, scene_random *r, double y) {
+static void rails(verdict_world *w, test_random *r, double y) {
     double gap = between(r, w->low[0], w->high[0]), missing = chance(r, 0.4) ? between(r, 10.0, 60.0) : 0.0;
     double phase = between(r, 0.0, 4.0);
     for (double x = w->low[0] + phase; x < w->high[0]; x += 4.0) {
@@ -169,7 +168,7 @@ static void rails(verdict_world *w, scene_random *r, double y) {
     }
 }
 
-static void barrier(verdict_world *w, scene_random *r, double side, double y) {
+static void barrier(verdict_world *w, test_random *r, double side, double y) {
     double from = between(r, w->low[0], w->high[0]), length = between(r, 30.0, 150.0), tall = between(r, 2.0, 5.0);
     double phase = between(r, 0.0, 4.0);
     for (double x = from + phase; x < from + length && x < w->high[0]; x += 4.0) {
@@ -179,7 +178,7 @@ static void barrier(verdict_world *w, scene_random *r, double side, double y) {
 }
 
 /* A row of bushes and trees with gaps. */
-static void hedge(verdict_world *w, scene_random *r, double side, double y, double base) {
+static void hedge(verdict_world *w, test_random *r, double side, double y, double base) {
     double from = base + between(r, w->low[0], 100.0), length = between(r, 40.0, 200.0);
     for (double x = from; x < from + length && x < w->high[0]; x += between(r, 1.0, 4.0)) {
         double aside = between(r, 0.0, 2.5);
@@ -191,7 +190,7 @@ static void hedge(verdict_world *w, scene_random *r, double side, double y, doub
     }
 }
 
-static void road_cars(verdict_world *w, scene_random *r, double half, bool split) {
+static void road_cars(verdict_world *w, test_random *r, double half, bool split) {
     int count = (int)between(r, 3.0, 16.0);
     for (int i = 0; i < count; i++) {
         double x = between(r, -80.0, 100.0), speed = between(r, 25.0, 40.0);
@@ -202,7 +201,7 @@ static void road_cars(verdict_world *w, scene_random *r, double half, bool split
     }
 }
 
-double verdict_road(verdict_world *w, scene_random *r, bool *split) {
+double verdict_road(verdict_world *w, test_random *r, bool *split) {
     double grade = between(r, -0.03, 0.03), camber = between(r, -0.02, 0.02);
     const double slope[2] = {grade, camber};
     verdict_ground(w, r, slope, 0.15, 0.01);
@@ -255,20 +254,20 @@ double verdict_road(verdict_world *w, scene_random *r, bool *split) {
     return half;
 }
 
-static void road(verdict_world *w, scene_random *r) {
+static void road(verdict_world *w, test_random *r) {
     bool split;
     double half = verdict_road(w, r, &split);
     road_cars(w, r, half, split);
 }
 
-static void park(verdict_world *w, scene_random *r) {
+static void park(verdict_world *w, test_random *r) {
     double grade = between(r, -0.06, 0.06), camber = between(r, -0.06, 0.06);
     const double slope[2] = {grade, camber};
     verdict_ground(w, r, slope, 0.5, 0.05);
     double dense = between(r, 0.15, 0.6), built = chance(r, 0.5) ? between(r, 0.1, 0.5) : 0.0;
     for (double x = w->low[0]; x < w->high[0]; x += 7.0) {
         for (double y = -56.0; y < 57.0; y += 7.0) {
-            double u = x + between(r, 0.0, 7.0), v = y + between(r, 0.0, 7.0), kind = scene_uniform(r);
+            double u = x + between(r, 0.0, 7.0), v = y + between(r, 0.0, 7.0), kind = test_unit(r);
             if (fabs(v) < 2.5 || kind > dense) {
                 continue;
             }
@@ -293,7 +292,7 @@ static void park(verdict_world *w, scene_random *r) {
 }
 
 /* Parked cars in rows, and a building or two at its edges. */
-static void yard(verdict_world *w, scene_random *r) {
+static void yard(verdict_world *w, test_random *r) {
     double grade = between(r, -0.02, 0.02), camber = between(r, -0.02, 0.02);
     const double slope[2] = {grade, camber};
     verdict_ground(w, r, slope, 0.15, 0.01);
@@ -323,8 +322,8 @@ static void yard(verdict_world *w, scene_random *r) {
 
 /* ---- indoors ---- */
 
-static void furniture(verdict_world *w, scene_random *r, double x, double y) {
-    double turn = chance(r, 0.7) ? 90.0 * floor(between(r, 0.0, 4.0)) : between(r, 0.0, 180.0), kind = scene_uniform(r);
+static void furniture(verdict_world *w, test_random *r, double x, double y) {
+    double turn = chance(r, 0.7) ? 90.0 * floor(between(r, 0.0, 4.0)) : between(r, 0.0, 180.0), kind = test_unit(r);
     double length = between(r, 0.6, 2.0), width = between(r, 0.4, 0.9), c = cos(turn * 0.0174533);
     double s = sin(turn * 0.0174533);
     if (kind < 0.35) { /* a table */
@@ -347,7 +346,7 @@ static void furniture(verdict_world *w, scene_random *r, double x, double y) {
 }
 
 /* A wall along x (or y) with a door. */
-static void wall(verdict_world *w, scene_random *r, bool along_x, double at, double from, double to, double tall) {
+static void wall(verdict_world *w, test_random *r, bool along_x, double at, double from, double to, double tall) {
     double door = between(r, from + 0.5, fmax(from + 0.6, to - 1.5)), thick = between(r, 0.1, 0.25);
     bool open = chance(r, 0.8);
     const double parts[2][2] = {{from, open ? door : to}, {open ? door + 1.0 : to, to}};
@@ -364,7 +363,7 @@ static void wall(verdict_world *w, scene_random *r, bool along_x, double at, dou
     }
 }
 
-static void rooms(verdict_world *w, scene_random *r) {
+static void rooms(verdict_world *w, test_random *r) {
     const double slope[2] = {0.0, 0.0};
     verdict_ground(w, r, slope, 0.0, 0.0);
     double tall = between(r, 2.4, 3.4), depth = between(r, 3.5, 7.0), hall = between(r, 1.6, 5.0);
@@ -396,7 +395,7 @@ static void rooms(verdict_world *w, scene_random *r) {
 }
 
 /* One room for a camera, full of things. */
-static void room(verdict_world *w, scene_random *r) {
+static void room(verdict_world *w, test_random *r) {
     const double slope[2] = {0.0, 0.0};
     verdict_ground(w, r, slope, 0.0, 0.0);
     double x = between(r, 1.8, 3.5), y = between(r, 1.8, 3.0), tall = between(r, 2.3, 3.0);
@@ -421,7 +420,7 @@ static void room(verdict_world *w, scene_random *r) {
     }
 }
 
-static void warehouse(verdict_world *w, scene_random *r) {
+static void warehouse(verdict_world *w, test_random *r) {
     const double slope[2] = {0.0, 0.0};
     verdict_ground(w, r, slope, 0.0, 0.0);
     double tall = between(r, 5.0, 9.0), half = between(r, 10.0, 20.0), aisle = between(r, 2.5, 4.0);

@@ -60,13 +60,13 @@ static scene_shape carrier_box(double x, double z, double length, double width, 
                          .cosine = 1.0};
 }
 
-void verdict_carrier_draw(verdict_carrier *carrier, scene_random *random) {
+void verdict_carrier_draw(verdict_carrier *carrier, test_random *random) {
     double roof = scene_between(random, -0.45, -0.25), back = scene_between(random, -0.9, -0.2);
     double width = scene_between(random, 1.3, 1.7), hood = scene_between(random, 1.3, 1.7);
     carrier->count = 0;
     carrier->shapes[carrier->count++] = carrier_box(back, roof - 0.05, 2.4, width, 0.1);
     carrier->shapes[carrier->count++] = carrier_box(hood, roof - 0.55, 1.6, width, 0.1);
-    if (scene_uniform(random) < 0.5) { /* racks, antennas */
+    if (test_unit(random) < 0.5) { /* racks, antennas */
         carrier->shapes[carrier->count++] = carrier_box(back - 0.6, roof + 0.1, 0.1, width * 0.9, 0.08);
         carrier->shapes[carrier->count++] = carrier_box(back + 0.9, roof + 0.05, 0.3, 0.3, 0.1);
     }
@@ -79,7 +79,7 @@ static const double lost_share[] = {
 };
 
 bool verdict_measure(const verdict_world *world, const verdict_sensor *sensor, const verdict_carrier *carrier,
-                     const scene_pose *pose, const double d[3], scene_random *random, double *range) {
+                     const scene_pose *pose, const double d[3], test_random *random, double *range) {
     scene_ray r = {.direction = {d[0], d[1], d[2]}};
     scene_hit h, own = {.distance = sensor->range};
     bool found = false;
@@ -98,7 +98,7 @@ bool verdict_measure(const verdict_world *world, const verdict_sensor *sensor, c
         found = verdict_cast(world, &r, sensor->range, &own);
     }
     /* One draw each, whatever the ray meets: noise of one beam does not depend on that of others. */
-    double chance = scene_uniform(random), noise = sensor->noise * scene_gauss(random);
+    double chance = test_unit(random), noise = sensor->noise * scene_gauss(random);
     double strength = own.incidence * (1.0 - own.distance / (1.25 * sensor->range));
     double lost = lost_share[own.material] + (strength < 0.05 ? 0.5 * (1.0 - strength / 0.05) : 0.0);
     if (verdict_is_camera(sensor)) { /* Nguyen et al. 2012: it grows with the square of the depth */
@@ -137,9 +137,9 @@ void verdict_aim(const verdict_sensor *s, int beam, int step, int steps, double 
 pcgpu_status verdict_scan(pcgpu_context *context, const verdict_world *world, const verdict_sensor *sensor,
                           const verdict_carrier *carrier, const scene_pose *pose, uint64_t seed, pcgpu_cloud *cloud) {
     static const verdict_carrier none;
-    scene_random random = {seed};
+    test_random random = {seed};
     const int beams = sensor->beams ? sensor->beams : 1;
-    double phase = scene_uniform(&random);
+    double phase = test_unit(&random);
     pcgpu_status status = pcgpu_cloud_create(context, (int64_t)beams * sensor->steps, 4, cloud);
     if (status != PCGPU_OK) {
         return status;

@@ -4,12 +4,12 @@
 #include <math.h>
 #include <string.h>
 
-static double between(scene_random *r, double low, double high) {
+static double between(test_random *r, double low, double high) {
     return scene_between(r, low, high);
 }
 
-static uint64_t draw_seed(scene_random *r) {
-    return (uint64_t)(scene_uniform(r) * 9007199254740992.0);
+static uint64_t draw_seed(test_random *r) {
+    return (uint64_t)(test_unit(r) * 9007199254740992.0);
 }
 
 /* The source's points are at p in the world that is the target's frame: it gets T^-1 p. */
@@ -42,7 +42,7 @@ static void halve(pcgpu_cloud *cloud, int first) {
 
 /* Boxes, spheres and cylinders that stick in each other, of `size` across about the origin. */
 static bool open_object(verdict_world *w, uint64_t seed, double size) {
-    scene_random random = {seed}, *r = &random;
+    test_random random = {seed}, *r = &random;
     const double low[2] = {-size, -size}, high[2] = {size, size};
     if (!verdict_world_open(w, low, high, size / 16.0)) {
         return false;
@@ -51,7 +51,7 @@ static bool open_object(verdict_world *w, uint64_t seed, double size) {
     int count = (int)between(r, 8.0, 16.0);
     for (int i = 0; i < count; i++) {
         const double kinds[] = {SCENE_BOX, SCENE_SPHERE, SCENE_DRUM};
-        double kind = kinds[(int)(3.0 * scene_uniform(r))], across = between(r, 0.06, 0.22) * size, center[3], half[3];
+        double kind = kinds[(int)(3.0 * test_unit(r))], across = between(r, 0.06, 0.22) * size, center[3], half[3];
         for (int k = 0; k < 3; k++) {
             center[k] = between(r, -0.28, 0.28) * size;
             half[k] = kind == SCENE_BOX ? between(r, 0.05, 0.22) * size : across;
@@ -65,8 +65,8 @@ static bool open_object(verdict_world *w, uint64_t seed, double size) {
 /* What a scanner sees from 3 sizes away at this angle, in the object's frame, with noise along the ray. */
 static pcgpu_status scan_object(pcgpu_context *context, const verdict_world *w, double size, double degrees, int across,
                                 uint64_t seed, const double T[16], pcgpu_cloud *cloud) {
-    scene_random random = {seed};
-    double rotation[9], jitter[2] = {scene_uniform(&random), scene_uniform(&random)};
+    test_random random = {seed};
+    double rotation[9], jitter[2] = {test_unit(&random), test_unit(&random)};
     verdict_rotation(degrees, 25.0, 0.0, rotation); /* its x axis looks at the object from above */
     pcgpu_status status = pcgpu_cloud_create(context, (int64_t)across * across, 4, cloud);
     if (status != PCGPU_OK) {
@@ -99,10 +99,10 @@ static pcgpu_status scan_object(pcgpu_context *context, const verdict_world *w, 
     return PCGPU_OK;
 }
 
-pcgpu_status verdict_make_object(pcgpu_context *context, scene_random *r, verdict_pair *pair) {
+pcgpu_status verdict_make_object(pcgpu_context *context, test_random *r, verdict_pair *pair) {
     static const double still[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const verdict_truth truth = pair->truth;
-    double size = 0.02 * pow(15.0, scene_uniform(r)), turn = between(r, 5.0, 20.0), from = between(r, 0.0, 360.0);
+    double size = 0.02 * pow(15.0, test_unit(r)), turn = between(r, 5.0, 20.0), from = between(r, 0.0, 360.0);
     double rotation[9], shift[3], limit = truth == VERDICT_SELF ? 0.0 : 1.0;
     double yaw = limit * between(r, -8.0, 8.0), pitch = limit * between(r, -4.0, 4.0);
     int across = (int)between(r, 80.0, 130.0);
@@ -146,7 +146,7 @@ pcgpu_status verdict_make_object(pcgpu_context *context, scene_random *r, verdic
 
 /* Terrain with trees and buildings that one may look down at. */
 static bool open_terrain(verdict_world *w, uint64_t seed, double size) {
-    scene_random random = {seed}, *r = &random;
+    test_random random = {seed}, *r = &random;
     const double low[2] = {-size / 2 - 5.0, -size / 2 - 5.0}, high[2] = {size / 2 + 5.0, size / 2 + 5.0};
     if (!verdict_world_open(w, low, high, 4.0)) {
         return false;
@@ -161,7 +161,7 @@ static bool open_terrain(verdict_world *w, uint64_t seed, double size) {
         double tall = between(r, 2.0, 12.0), wide = between(r, 3.0, 12.0), deep = between(r, 3.0, 10.0);
         double turn = between(r, 0.0, 180.0);
         const double center[3] = {x, y, h}, house[3] = {wide, deep, tall}, crown[3] = {deep / 2, deep / 2, deep / 2};
-        bool house_here = scene_uniform(r) < built;
+        bool house_here = test_unit(r) < built;
         verdict_add(w, house_here ? SCENE_BOX : SCENE_SPHERE, SCENE_BRICK, center, house_here ? house : crown, turn);
     }
     return verdict_world_sort(w, 0.0);
@@ -169,7 +169,7 @@ static bool open_terrain(verdict_world *w, uint64_t seed, double size) {
 
 static pcgpu_status scan_terrain(pcgpu_context *context, const verdict_world *w, double size, uint64_t seed,
                                  const double offset[3], const double T[16], pcgpu_cloud *cloud) {
-    scene_random random = {seed};
+    test_random random = {seed};
     pcgpu_status status = pcgpu_cloud_create(context, (int64_t)(size * size), 4, cloud);
     if (status != PCGPU_OK) {
         return status;
@@ -201,7 +201,7 @@ static pcgpu_status scan_terrain(pcgpu_context *context, const verdict_world *w,
     return PCGPU_OK;
 }
 
-pcgpu_status verdict_make_aerial(pcgpu_context *context, scene_random *r, verdict_pair *pair) {
+pcgpu_status verdict_make_aerial(pcgpu_context *context, test_random *r, verdict_pair *pair) {
     static const double still[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const verdict_truth truth = pair->truth;
     double size = between(r, 200.0, 320.0), rotation[9], shift[3], limit = truth == VERDICT_SELF ? 0.0 : 1.0;

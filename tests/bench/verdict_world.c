@@ -25,7 +25,7 @@ void verdict_world_close(verdict_world *world) {
 }
 
 /* One wave, as a product of sines so that a metre of ground costs no call. */
-static void add_wave(verdict_world *w, scene_random *random, double amplitude, double length) {
+static void add_wave(verdict_world *w, test_random *random, double amplitude, double length) {
     double angle = scene_between(random, 0.0, 6.2832), phase = scene_between(random, 0.0, 6.2832), k = 6.2832 / length;
     double *cx = malloc((size_t)(2 * w->columns) * sizeof *cx), kx = k * cos(angle), ky = k * sin(angle);
     for (int i = 0; cx && i < w->columns; i++) {
@@ -42,7 +42,7 @@ static void add_wave(verdict_world *w, scene_random *random, double amplitude, d
     free(cx);
 }
 
-void verdict_ground(verdict_world *w, scene_random *random, const double slope[2], double wide, double narrow) {
+void verdict_ground(verdict_world *w, test_random *random, const double slope[2], double wide, double narrow) {
     for (int j = 0; j < w->rows; j++) {
         for (int i = 0; i < w->columns; i++) {
             w->heights[(size_t)j * w->columns + i] = (float)(slope[0] * (w->low[0] + i) + slope[1] * (w->low[1] + j));

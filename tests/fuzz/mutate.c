@@ -2,6 +2,7 @@
  *   mutate PARSER COUNT      runs COUNT mutations of each seed of a parser
  *   mutate COMMAND COUNT     runs COUNT mutations of each seed as an input of a command (check_command.c)
  *   mutate --write FOLDER    writes the seeds as FOLDER/TARGET/FORMAT-NAME, a corpus for libFuzzer */
+#include "../support/random.h"
 #include "fuzz.h"
 
 #include <stdio.h>
@@ -9,15 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static uint64_t next(uint64_t *state) {
-    uint64_t z = (*state += UINT64_C(0x9E3779B97F4A7C15));
-    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-    return z ^ (z >> 31);
-}
-
 /* Changes, removes, repeats or inserts; words that matter to headers are among the insertions. */
-static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *state) {
+static size_t mutate(uint8_t *data, size_t size, size_t capacity, test_random *state) {
     static const char *const words[] = {"99999999999999999",
                                         "-1",
                                         "0",
@@ -54,17 +48,17 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
                                         ", *",
                                         "'",
                                         "\\\n"};
-    size_t at = size ? next(state) % size : 0;
-    size_t n = 1 + next(state) % 16;
-    switch (next(state) % 6) {
+    size_t at = size ? test_bits(state) % size : 0;
+    size_t n = 1 + test_bits(state) % 16;
+    switch (test_bits(state) % 6) {
     case 0:
         if (size) {
-            data[at] ^= (uint8_t)(1u << next(state) % 8);
+            data[at] ^= (uint8_t)(1u << test_bits(state) % 8);
         }
         return size;
     case 1:
         if (size) {
-            data[at] = (uint8_t)next(state);
+            data[at] = (uint8_t)test_bits(state);
         }
         return size;
     case 2:
@@ -78,7 +72,7 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, uint64_t *stat
         memmove(data + at + n, data + at, size - at);
         return size + n;
     default: {
-        const char *word = words[next(state) % (sizeof words / sizeof words[0])];
+        const char *word = words[test_bits(state) % (sizeof words / sizeof words[0])];
         n = strlen(word) < capacity - size ? strlen(word) : capacity - size;
         memmove(data + at + n, data + at, size - at);
         memcpy(data + at, word, n);
@@ -92,17 +86,17 @@ static int is_optional(const char *parser) {
     return fuzz_has_word("laz pieces", parser);
 }
 
-static size_t mutated(const fuzz_seed *seed, uint8_t data[2 * sizeof seed->data], uint64_t *state) {
+static size_t mutated(const fuzz_seed *seed, uint8_t data[2 * sizeof seed->data], test_random *state) {
     size_t size = seed->size;
     memcpy(data, seed->data, size);
-    for (uint64_t k = next(state) % 4 + 1; k > 0; k--) {
+    for (uint64_t k = test_bits(state) % 4 + 1; k > 0; k--) {
         size = mutate(data, size, 2 * sizeof seed->data, state);
     }
     return size;
 }
 
 static void run_seed(const char *parser, const fuzz_seed *seed, long count, long *valid, long *runs) {
-    uint64_t state = 1;
+    test_random state = {1};
     const int good = fuzz_check(parser, seed->data, seed->size);
     if (!good && !is_optional(parser)) {
         fprintf(stderr, "seed %s/%s is not a valid file\n", seed->format, seed->name);
@@ -123,7 +117,7 @@ static void run_seed(const char *parser, const fuzz_seed *seed, long count, long
 /* Some truncations and COUNT mutations of a seed, in each set of words of the command that reads such a file. */
 static void run_command(const char *command, const fuzz_seed *seed, long count, long *valid, long *runs) {
     for (int set = fuzz_first_set(command, 0); set >= 0; set = fuzz_first_set(command, set + 1)) {
-        uint64_t state = (uint64_t)set;
+        test_random state = {(uint64_t)set};
         for (long i = 0; fuzz_set_reads(set, seed->format) && i < count + 2; i++) {
             uint8_t data[2 * sizeof seed->data];
             size_t size = i == 0 ? seed->size : i == 1 ? seed->size / 2 : mutated(seed, data, &state);

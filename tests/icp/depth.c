@@ -18,11 +18,11 @@ static void fill_image(pcgpu_depth *image, kind which, float aside) {
             const float x = ((float)u + aside) / (float)image->width - 0.5f, y = (float)v / (float)image->height - 0.4f;
             float d = 1500.0f + 900.0f * x * x + 600.0f * y * y * y + 300.0f * x * y + 2.0f * aside;
             d += x > 0.2f && y > 0.0f ? 250.0f : 0.0f;
-            d += which == NOISY || which == HOLES ? 20.0f * random_unit() : 0.0f;
-            const bool hole = which == HOLES && random_unit() < 0.2f;
+            d += which == NOISY || which == HOLES ? 20.0f * test_float(&numbers) : 0.0f;
+            const bool hole = which == HOLES && test_float(&numbers) < 0.2f;
             image->data[v * image->width + u] = (uint16_t)(which == NOTHING || hole ? 0.0f : d);
             if (which == ANYTHING) {
-                image->data[v * image->width + u] = (uint16_t)random_bits();
+                image->data[v * image->width + u] = (uint16_t)test_bits(&numbers);
             }
         }
     }
@@ -153,7 +153,7 @@ static void fill_maps(pc_maps *maps, const scene *s) {
     maps->vertices = malloc(3 * n * sizeof *maps->vertices);
     for (size_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
-            const bool none = random_unit() < 0.05f;
+            const bool none = test_float(&numbers) < 0.05f;
             maps->vertices[3 * i + (size_t)k] = none ? NAN : (float)s->target.data[i] / 1000.0f;
         }
     }

@@ -151,7 +151,7 @@ static inline int open_places(int argc, char **argv, const char *usage, place *p
         fprintf(stderr, "usage: %s\n", usage);
         exit(2);
     }
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     const int count = cuda ? open_cuda(places) : open_cpu(places);
     if (count == 0) {
         exit(SKIPPED);

@@ -19,7 +19,7 @@ enum { MAX_CONTEXTS = 3 };
 static void fill_lattice(int64_t i, float p[3]) {
     (void)i;
     for (int k = 0; k < 3; k++) {
-        p[k] = 0.5f * (float)(random_bits() % 8);
+        p[k] = 0.5f * (float)(test_bits(&numbers) % 8);
     }
 }
 
@@ -31,15 +31,15 @@ static void fill_duplicates(int64_t i, float p[3]) {
 
 static void fill_plane(int64_t i, float p[3]) {
     (void)i;
-    p[0] = 10.0f * random_unit();
-    p[1] = 10.0f * random_unit();
+    p[0] = 10.0f * test_float(&numbers);
+    p[1] = 10.0f * test_float(&numbers);
     p[2] = 0.0f;
 }
 
 /* Far from the origin, where float32 is coarse, with a few points very far away. */
 static void fill_far(int64_t i, float p[3]) {
     for (int k = 0; k < 3; k++) {
-        p[k] = 20000.0f + 6.0f * random_unit() + (i % 100 == 99 ? 30000.0f * random_unit() : 0.0f);
+        p[k] = 20000.0f + 6.0f * test_float(&numbers) + (i % 100 == 99 ? 30000.0f * test_float(&numbers) : 0.0f);
     }
 }
 
@@ -116,7 +116,7 @@ static float *made_up_normals(int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         float v[3], length = 0.0f;
         for (int k = 0; k < 3; k++) {
-            v[k] = 2.0f * random_unit() - 1.0f;
+            v[k] = 2.0f * test_float(&numbers) - 1.0f;
             length += v[k] * v[k];
         }
         for (int k = 0; k < 3 && i % 5 && length > 0.0f; k++) {
@@ -267,7 +267,8 @@ static void check_pairs(void) {
         }
         expect(worst < 1e-12, "pair", "formula", "the inverse", i);
         const pc_icp_step step = {.kernel = PC_ICP_KERNEL_CAUCHY, .scale_squared = 0.3};
-        const double a[3] = {3.0 * random_unit(), -2.0, 5.0 * random_unit()}, d[3] = {0.2, -0.1 * random_unit(), 0.3};
+        const double a[3] = {3.0 * test_float(&numbers), -2.0, 5.0 * test_float(&numbers)},
+                     d[3] = {0.2, -0.1 * test_float(&numbers), 0.3};
         const double J[3][6] = {{0, a[2], -a[1], 1, 0, 0}, {-a[2], 0, a[0], 0, 1, 0}, {a[1], -a[0], 0, 0, 0, 1}};
         double r2 = 0.0, Wd[3];
         for (int r = 0; r < 3; r++) {
@@ -408,7 +409,7 @@ int main(int argc, char **argv) {
     bed b = {0};
     scene s = {0};
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     if (cuda) {
         add_context(&b, PCGPU_DEVICE_CUDA, 1);
     }

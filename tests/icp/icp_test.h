@@ -2,6 +2,7 @@
 #ifndef ICP_TEST_H
 #define ICP_TEST_H
 
+#include "../support/random.h"
 #include "ndt_optimizer.h"
 #include "pcgpu.h"
 
@@ -21,25 +22,15 @@ static void expect(bool ok, const char *cloud, const char *label, const char *wh
     }
 }
 
-static uint64_t state;
-
-static uint64_t random_bits(void) {
-    state += 0x9E3779B97F4A7C15ull;
-    return pc_hash64(state);
-}
-
-/* In [0, 1). */
-static float random_unit(void) {
-    return (float)(random_bits() >> 40) * 0x1p-24f;
-}
+static test_random numbers;
 
 typedef void fill_fn(int64_t i, float p[3]);
 
 __attribute__((unused)) static void fill_room(int64_t i, float p[3]) {
     for (int k = 0; k < 3; k++) {
-        p[k] = 8.0f * random_unit() - 4.0f;
+        p[k] = 8.0f * test_float(&numbers) - 4.0f;
     }
-    p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * random_unit();
+    p[i % 3] = (float)(i % 2) * 3.0f + 0.02f * test_float(&numbers);
 }
 
 __attribute__((unused)) static void fill_line(int64_t i, float p[3]) {

@@ -46,18 +46,18 @@ enum { KINDS = 6 };
 
 static float coordinate(int kind, int64_t i, int axis) {
     switch (kind) {
-    case 0: return 60.0f * random_unit() - 30.0f;
+    case 0: return 60.0f * test_float(&numbers) - 30.0f;
     case 1:
-        return axis == (int)(i % 3) ? 2.0f * (float)(i % 7) - 5.0f + 0.02f * random_unit()
-                                    : 20.0f * random_unit() - 10.0f;
-    case 2: return 0.25f * (float)(random_bits() % 200) - 25.0f; /* faces of the voxels of both grids */
+        return axis == (int)(i % 3) ? 2.0f * (float)(i % 7) - 5.0f + 0.02f * test_float(&numbers)
+                                    : 20.0f * test_float(&numbers) - 10.0f;
+    case 2: return 0.25f * (float)(test_bits(&numbers) % 200) - 25.0f; /* faces of the voxels of both grids */
     case 3: return 1.5f;
-    default: return 200.0f * random_unit() - 100.0f; /* mostly outside */
+    default: return 200.0f * test_float(&numbers) - 100.0f; /* mostly outside */
     }
 }
 
 static int64_t make_scan(int kind, int64_t most) {
-    const int64_t n = kind == KINDS - 1 ? 0 : 1 + (int64_t)(random_bits() % (uint64_t)most);
+    const int64_t n = kind == KINDS - 1 ? 0 : 1 + (int64_t)(test_bits(&numbers) % (uint64_t)most);
     for (int64_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
             xyz[k * n + i] = coordinate(kind, i, k);
@@ -191,9 +191,9 @@ static void check_path(int scan, int64_t n, int levels, const char *name, int64_
 
 /* Moves of the box in its widest voxels: mostly none, and sometimes so far that nothing is left. */
 static bool choose_move(int32_t move[3]) {
-    const uint64_t what = random_bits() % 20;
+    const uint64_t what = test_bits(&numbers) % 20;
     for (int k = 0; k < 3; k++) {
-        move[k] = what < 12 ? 0 : what < 19 ? (int32_t)(random_bits() % 5) - 2 : 1000000000;
+        move[k] = what < 12 ? 0 : what < 19 ? (int32_t)(test_bits(&numbers) % 5) - 2 : 1000000000;
     }
     return move[0] || move[1] || move[2];
 }
@@ -216,7 +216,7 @@ static void check_cuts(int levels, int64_t points) {
     m.scan.n = 0;
     for (int cut = 0; cut < 5; cut++) {
         for (int k = 0; k < 3; k++) {
-            m.move[k] = cut == 0 ? 0 : cut == 4 ? 1000000000 : (int32_t)(random_bits() % 5) - 2;
+            m.move[k] = cut == 0 ? 0 : cut == 4 ? 1000000000 : (int32_t)(test_bits(&numbers) % 5) - 2;
             m.scan.map.limit[k] = (cut < 3 ? 64.0f : 24.0f) * (float)per_unit;
         }
         for (int i = 0; i < 2; i++) {
@@ -239,17 +239,18 @@ static void check_sequence(int levels, int64_t most, int steps, int64_t points) 
     int dropped = 0;
     int64_t largest = 0;
     for (int step = 0; step < steps; step++) {
-        const int kind = step < 2 ? 1 : (int)(random_bits() % KINDS), scan = step % PC_SCANS;
-        pc_pose pose = {.q = {1, 0.01 * (double)random_unit(), 0, 0.05 * (double)random_unit()},
-                        .t = {3.0 * (double)random_unit(), -2.0 * (double)random_unit(), 0.1}};
+        const int kind = step < 2 ? 1 : (int)(test_bits(&numbers) % KINDS), scan = step % PC_SCANS;
+        pc_pose pose = {.q = {1, 0.01 * (double)test_float(&numbers), 0, 0.05 * (double)test_float(&numbers)},
+                        .t = {3.0 * (double)test_float(&numbers), -2.0 * (double)test_float(&numbers), 0.1}};
         if (kind == 2) {
             pose = (pc_pose){.q = {1, 0, 0, 0}}; /* so that they stay on the faces */
         }
         pc_quaternion_normalize(pose.q);
         const int64_t n = make_scan(kind, points), before = reference.measure.voxels;
-        pc_ndt_merge m = {
-            .scan = describe_scan(n, levels, &pose), .forget = step == 0 || random_bits() % 40 == 0, .most = most};
-        m.renew = m.forget || random_bits() % 4 == 0;
+        pc_ndt_merge m = {.scan = describe_scan(n, levels, &pose),
+                          .forget = step == 0 || test_bits(&numbers) % 40 == 0,
+                          .most = most};
+        m.renew = m.forget || test_bits(&numbers) % 4 == 0;
         m.renew = (!m.forget && choose_move(m.move)) || m.renew;
         expect(add(&reference, scan, &m) && add(&other, scan, &m), kinds[kind], "a scan",
                pcgpu_last_error(other.context), step);
@@ -319,7 +320,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "model: 1 to %d points\n", MOST_POINTS);
         return 2;
     }
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     got = (voxels){.keys = malloc(MOST_VOXELS * sizeof *got.keys),
                    .moments = malloc(MOST_VOXELS * sizeof *got.moments),
                    .blocks = malloc(MOST_VOXELS / PC_NDT_LANES * sizeof *got.blocks)};

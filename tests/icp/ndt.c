@@ -19,15 +19,15 @@ enum { MAX_CONTEXTS = 16, LEVELS = 3 };
 /* As a scanner goes: neighbours follow each other. */
 static void fill_rings(int64_t i, float p[3]) {
     p[0] = 5.0f + 0.01f * (float)(i % 700);
-    p[1] = 0.4f * (float)(i / 700 % 9) + 0.01f * random_unit();
-    p[2] = 0.2f * random_unit();
+    p[1] = 0.4f * (float)(i / 700 % 9) + 0.01f * test_float(&numbers);
+    p[2] = 0.2f * test_float(&numbers);
 }
 
 /* On faces of voxels and fixed-point units. */
 static void fill_lattice(int64_t i, float p[3]) {
     (void)i;
     for (int k = 0; k < 3; k++) {
-        p[k] = 0.25f * (float)(random_bits() % 16);
+        p[k] = 0.25f * (float)(test_bits(&numbers) % 16);
     }
 }
 
@@ -363,7 +363,7 @@ int main(int argc, char **argv) {
     };
     bed b = {.contexts = 0};
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     b.backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
     if (!b.backend->ndt) {
         printf("skipped: this back end does not register by voxels\n");

@@ -24,27 +24,27 @@ static uint64_t seed;
 
 /* A ring of walls, a floor, poles and boxes about the place where the scanner is at the moment. */
 static void scene_point(int64_t i, double p[3]) {
-    double along = 32.0 * (double)random_unit() - 10.0, high = 3.0 * (double)random_unit() - 1.7;
+    double along = 32.0 * (double)test_float(&numbers) - 10.0, high = 3.0 * (double)test_float(&numbers) - 1.7;
     int kind = (int)(i % 6);
     p[0] = along, p[2] = high;
-    p[1] = kind == 0 ? 14.0 * (double)random_unit() - 7.0 : kind == 1 ? -7.0 : 8.0;
+    p[1] = kind == 0 ? 14.0 * (double)test_float(&numbers) - 7.0 : kind == 1 ? -7.0 : 8.0;
     if (kind == 0) {
         p[2] = -1.7;
     } else if (kind == 3) { /* poles, not evenly spaced */
-        int pole = (int)(random_bits() % 9);
+        int pole = (int)(test_bits(&numbers) % 9);
         p[0] = 3.4 * pole - 9.0 + 0.3 * pole * (pole % 3);
         p[1] = pole % 2 ? 5.0 : -5.5;
     } else if (kind == 4) { /* walls across */
-        int wall = (int)(random_bits() % 5);
+        int wall = (int)(test_bits(&numbers) % 5);
         p[0] = 6.3 * wall - 9.0 + 0.7 * (wall % 3);
-        p[1] = (wall % 2 ? 1.0 : -1.0) * (5.0 + 3.0 * (double)random_unit());
+        p[1] = (wall % 2 ? 1.0 : -1.0) * (5.0 + 3.0 * (double)test_float(&numbers));
     } else if (kind == 5) { /* a box */
-        p[0] = 12.0 + 2.0 * (double)random_unit();
+        p[0] = 12.0 + 2.0 * (double)test_float(&numbers);
         p[1] = 3.0;
-        p[2] = 1.5 * (double)random_unit() - 1.7;
+        p[2] = 1.5 * (double)test_float(&numbers) - 1.7;
     }
     for (int k = 0; k < 3; k++) {
-        p[k] += 0.01 * (double)random_unit();
+        p[k] += 0.01 * (double)test_float(&numbers);
     }
 }
 
@@ -56,7 +56,7 @@ static void pose_at(double time, double T[16]) {
 
 /* moving: the scanner's time goes on while points are taken, and stands in the fourth column. */
 static void make_scans(bool moving, double speed) {
-    state = 77 + seed;
+    numbers.state = 77 + seed;
     for (int i = 0; i < SCANS; i++) {
         pcgpu_cloud_free(&scans[i]);
         pcgpu_cloud_create(NULL, POINTS, 4, &scans[i]);
@@ -167,9 +167,9 @@ enum { BLOB = 200 };
 static float blob[4 * BLOB];
 
 static void make_blob(void) {
-    state = 5;
+    numbers.state = 5;
     for (int i = 0; i < 4 * BLOB; i++) {
-        blob[i] = 0.2f * random_unit();
+        blob[i] = 0.2f * test_float(&numbers);
     }
 }
 
@@ -385,7 +385,7 @@ static bool same_sums(double a[LEVELS][PC_NDT_SUMS], double b[LEVELS][PC_NDT_SUM
 static void check_model(void) {
     static float xyz[3 * POINTS], other[3 * POINTS];
     double wanted[LEVELS][PC_NDT_SUMS], got[LEVELS][PC_NDT_SUMS];
-    state = 9;
+    numbers.state = 9;
     for (int64_t i = 0; i < POINTS; i++) {
         double p[2][3];
         scene_point(i, p[0]);
@@ -440,13 +440,13 @@ static void check_model(void) {
 /* ---- motions, refusals --------------------------------------------------------------------------------------- */
 
 static void check_motions(void) {
-    state = 3;
+    numbers.state = 3;
     for (int i = 0; i < 200; i++) {
         pc_twist twist;
         double T[16], half[16], both[16], inverse[16], unit[16];
         for (int k = 0; k < 3; k++) {
-            twist.rotation[k] = 0.1 * (double)random_unit() - 0.05;
-            twist.translation[k] = 2.0 * (double)random_unit() - 1.0;
+            twist.rotation[k] = 0.1 * (double)test_float(&numbers) - 0.05;
+            twist.translation[k] = 2.0 * (double)test_float(&numbers) - 1.0;
         }
         pc_twist_after(&twist, 1.0, T);
         pc_twist back = pc_twist_of(T);

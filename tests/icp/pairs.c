@@ -31,24 +31,28 @@ typedef struct pair {
 
 /* A ring of walls around a scanner, a floor and poles, with the noise of one. */
 static void fill_street(int64_t i, float p[3]) {
-    float along = 40.0f * random_unit() - 20.0f, high = 3.0f * random_unit();
+    float along = 40.0f * test_float(&numbers) - 20.0f, high = 3.0f * test_float(&numbers);
     int kind = (int)(i % 5);
-    p[0] = kind == 4 ? 4.0f * (float)(random_bits() % 9) - 16.0f : along;
-    p[1] = kind == 0 ? 12.0f * random_unit() - 6.0f : kind == 1 ? -6.0f : kind == 2 ? 7.0f : kind == 3 ? 11.0f : 3.0f;
+    p[0] = kind == 4 ? 4.0f * (float)(test_bits(&numbers) % 9) - 16.0f : along;
+    p[1] = kind == 0   ? 12.0f * test_float(&numbers) - 6.0f
+           : kind == 1 ? -6.0f
+           : kind == 2 ? 7.0f
+           : kind == 3 ? 11.0f
+                       : 3.0f;
     p[2] = kind == 0 ? 0.0f : high;
     if (kind == 3) {
-        p[1] = 20.0f * random_unit() - 10.0f;
+        p[1] = 20.0f * test_float(&numbers) - 10.0f;
         p[0] = 21.0f;
     }
     for (int k = 0; k < 3; k++) {
-        p[k] += 0.02f * random_unit();
+        p[k] += 0.02f * test_float(&numbers);
     }
 }
 
 static void fill_heap(int64_t i, float p[3]) {
     (void)i;
     for (int k = 0; k < 3; k++) {
-        p[k] = 0.3f * random_unit();
+        p[k] = 0.3f * test_float(&numbers);
     }
 }
 
@@ -327,8 +331,8 @@ int main(int argc, char **argv) {
     static const int teams[TEAMS] = {1, 2, 16};
     bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, tiny = cuda && argc > 3 && strcmp(argv[3], "tiny") == 0,
          quick = argc > 3;
-    state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    first_seed = state == 1;
+    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    first_seed = numbers.state == 1;
     cpu = open_context(PCGPU_DEVICE_CPU, 1);
     others = cuda ? 1 : TEAMS;
     for (int k = 0; k < others; k++) {

@@ -1,15 +1,8 @@
 /* Seeded clouds: likely ones, and those that break kernels. */
 #include "kernels.h"
 
-uint64_t test_next(test_random *r) {
-    uint64_t z = r->state += 0x9E3779B97F4A7C15ull;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
-}
-
 float test_uniform(test_random *r, float low, float high) {
-    return low + (high - low) * ((float)(test_next(r) >> 40) / 16777216.0f);
+    return low + (high - low) * test_float(r);
 }
 
 static void set(float *p, float x, float y, float z) {
@@ -49,7 +42,7 @@ static void lattice(test_random *r, float *p, int64_t i, int64_t n) {
 /* Few places for many points: most distances are equal to others, many are 0. */
 static void coarse_grid(test_random *r, float *p, int64_t i, int64_t n) {
     (void)i, (void)n;
-    set(p, (float)(test_next(r) % 7) - 3.0f, (float)(test_next(r) % 7) - 3.0f, (float)(test_next(r) % 3));
+    set(p, (float)(test_bits(r) % 7) - 3.0f, (float)(test_bits(r) % 7) - 3.0f, (float)(test_bits(r) % 3));
 }
 
 static void duplicates(test_random *r, float *p, int64_t i, int64_t n) {
@@ -78,11 +71,11 @@ static void collinear(test_random *r, float *p, int64_t i, int64_t n) {
 
 static void not_finite(test_random *r, float *p, int64_t i, int64_t n) {
     uniform(r, p, i, n);
-    uint64_t kind = test_next(r) % 12;
+    uint64_t kind = test_bits(r) % 12;
     if (kind < 3) {
-        p[kind] = test_next(r) % 2 ? from_bits(0x7fc12345u) : from_bits(0xffa00001u);
+        p[kind] = test_bits(r) % 2 ? from_bits(0x7fc12345u) : from_bits(0xffa00001u);
     } else if (kind < 6) {
-        p[kind - 3] = test_next(r) % 2 ? INFINITY : -INFINITY;
+        p[kind - 3] = test_bits(r) % 2 ? INFINITY : -INFINITY;
     }
 }
 
@@ -100,14 +93,14 @@ static void huge30(test_random *r, float *p, int64_t i, int64_t n) {
 static void huge38(test_random *r, float *p, int64_t i, int64_t n) {
     (void)n, (void)i;
     for (int k = 0; k < 3; k++) {
-        p[k] = (test_next(r) % 2 ? 3e38f : -3e38f) * test_uniform(r, 0.9f, 1.0f);
+        p[k] = (test_bits(r) % 2 ? 3e38f : -3e38f) * test_uniform(r, 0.9f, 1.0f);
     }
 }
 
 static void denormal(test_random *r, float *p, int64_t i, int64_t n) {
     (void)i, (void)n;
     for (int k = 0; k < 3; k++) {
-        p[k] = from_bits((uint32_t)(test_next(r) % 0x00800000u) | (test_next(r) % 2 ? 0x80000000u : 0u));
+        p[k] = from_bits((uint32_t)(test_bits(r) % 0x00800000u) | (test_bits(r) % 2 ? 0x80000000u : 0u));
     }
 }
 
@@ -135,9 +128,9 @@ static void faces(test_random *r, float *p, int64_t i, int64_t n) {
     (void)i, (void)n;
     for (int k = 0; k < 3; k++) {
         float edge = k < 2 ? 50.0f : 5.0f;
-        float v = (float)((int)(test_next(r) % 203) - 101) * 0.5f * (k < 2 ? 1.0f : 0.1f);
-        v = test_next(r) % 8 == 0 ? (test_next(r) % 2 ? edge : -edge) : v;
-        uint64_t side = test_next(r) % 3;
+        float v = (float)((int)(test_bits(r) % 203) - 101) * 0.5f * (k < 2 ? 1.0f : 0.1f);
+        v = test_bits(r) % 8 == 0 ? (test_bits(r) % 2 ? edge : -edge) : v;
+        uint64_t side = test_bits(r) % 3;
         p[k] = side == 0 ? v : nextafterf(v, side == 1 ? INFINITY : -INFINITY);
     }
 }
@@ -146,11 +139,11 @@ static void faces(test_random *r, float *p, int64_t i, int64_t n) {
 static void seams(test_random *r, float *p, int64_t i, int64_t n) {
     static const float begins[] = {-50.0f, 0.0f, -39.68f, -5.0f, -3.0f}, sizes[] = {0.16f, 0.075f, 0.7f, 3.0f, 12.0f};
     (void)i, (void)n;
-    const float size = sizes[test_next(r) % 5];
+    const float size = sizes[test_bits(r) % 5];
     for (int k = 0; k < 3; k++) {
-        const float begin = begins[test_next(r) % 5];
-        p[k] = begin + (float)(test_next(r) % (uint64_t)(k < 2 ? 100.0f / size : 10.0f / size + 1.0f)) * size;
-        for (int step = (int)(test_next(r) % 7) - 3; step != 0; step += step < 0 ? 1 : -1) {
+        const float begin = begins[test_bits(r) % 5];
+        p[k] = begin + (float)(test_bits(r) % (uint64_t)(k < 2 ? 100.0f / size : 10.0f / size + 1.0f)) * size;
+        for (int step = (int)(test_bits(r) % 7) - 3; step != 0; step += step < 0 ? 1 : -1) {
             p[k] = nextafterf(p[k], step < 0 ? -INFINITY : INFINITY);
         }
     }
@@ -163,8 +156,8 @@ static void one_voxel(test_random *r, float *p, int64_t i, int64_t n) {
 
 static void origins(test_random *r, float *p, int64_t i, int64_t n) {
     uniform(r, p, i, n);
-    if (test_next(r) % 3 == 0) {
-        set(p, test_next(r) % 2 ? 0.0f : -0.0f, 0.0f, -0.0f);
+    if (test_bits(r) % 3 == 0) {
+        set(p, test_bits(r) % 2 ? 0.0f : -0.0f, 0.0f, -0.0f);
     }
 }
 
@@ -178,13 +171,13 @@ static void corner(test_random *r, float *p, int64_t i, int64_t n) {
 /* The same few places again and again; now and then another one, the origin, or no number. */
 static void again(test_random *r, float *p, int64_t i, int64_t n) {
     test_random own = {.state = (uint64_t)(i % 45)};
-    const uint64_t kind = test_next(r) % 64;
+    const uint64_t kind = test_bits(r) % 64;
     uniform(kind < 3 ? r : &own, p, i, n);
     set(p, p[0] + test_uniform(r, 0.0f, 0.02f), p[1], p[2]);
     if (kind == 3) {
         set(p, 0.0f, -0.0f, 0.0f);
     } else if (kind == 4) {
-        p[test_next(r) % 3] = test_next(r) % 2 ? NAN : -INFINITY;
+        p[test_bits(r) % 3] = test_bits(r) % 2 ? NAN : -INFINITY;
     }
 }
 
@@ -234,7 +227,7 @@ static void street_scan(test_random *r, float *p, int64_t i, int64_t n) {
             set(p, distance * direction[0], distance * direction[1], distance * direction[2]);
             return;
         }
-        ring = (float)(test_next(r) % 64);
+        ring = (float)(test_bits(r) % 64);
         turn = test_uniform(r, 0.0f, 1.0f);
     }
     set(p, 0.0f, 0.0f, -1.73f);
@@ -321,8 +314,8 @@ static const struct kind {
 static void fill_rest(test_random *r, float *p, int columns) {
     for (int k = 3; k < columns; k++) {
         p[k] = test_uniform(r, 0.0f, 1.0f);
-        if (k > 3 && test_next(r) % 64 == 0) {
-            p[k] = test_next(r) % 2 ? from_bits(0xffc0beefu) : -INFINITY;
+        if (k > 3 && test_bits(r) % 64 == 0) {
+            p[k] = test_bits(r) % 2 ? from_bits(0xffc0beefu) : -INFINITY;
         }
     }
 }

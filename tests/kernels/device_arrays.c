@@ -3,6 +3,7 @@
  *
  * Clouds with NaN, infinities, points at the origin, duplicates; each call again from a CUDA graph; wrong arguments.
  * With a scan also the times of a call. Exit code 1: a difference; 77: no CUDA. */
+#include "../support/random.h"
 #include "device_arrays.h"
 
 #include <math.h>
@@ -12,15 +13,14 @@
 #include <time.h>
 
 static int checks, failures;
-static uint64_t state = 1;
+static test_random numbers = {1};
 
 uint32_t random_bits(void) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (uint32_t)(state >> 33);
+    return (uint32_t)test_bits(&numbers);
 }
 
 float random_unit(void) {
-    return (float)random_bits() * 0x1p-31f;
+    return test_float(&numbers);
 }
 
 double seconds_now(void) {

@@ -3,6 +3,7 @@
 #ifndef KERNELS_H
 #define KERNELS_H
 
+#include "../support/random.h"
 #include "sample_ops.h"
 #include "voxelize_ops.h"
 
@@ -12,12 +13,6 @@
 
 /* ---- inputs -------------------------------------------------------------------------------------------------- */
 
-/* splitmix64: small, portable, and not the generator of the library. */
-typedef struct test_random {
-    uint64_t state;
-} test_random;
-
-uint64_t test_next(test_random *r);
 float test_uniform(test_random *r, float low, float high);
 
 /* The i-th kind of cloud, filled from the seed; false past the last. `rows` 0 = the kind's own size. */

@@ -49,7 +49,7 @@ static int list_cpu_ways(const test_bed *bed, test_random *r, way *ways) {
         if (!pc_cpu_has((pc_simd)simd)) {
             continue;
         }
-        int32_t points = bucket_points[test_next(r) % (sizeof bucket_points / sizeof bucket_points[0])];
+        int32_t points = bucket_points[test_bits(r) % (sizeof bucket_points / sizeof bucket_points[0])];
         for (int a = PC_SAMPLE_PLAIN; a <= PC_SAMPLE_BUCKETS; a++) {
             way *w = &ways[count++];
             *w = (way){.context = bed->context[0],
@@ -66,7 +66,7 @@ static int list_cpu_ways(const test_bed *bed, test_random *r, way *ways) {
         *w = (way){.context = bed->context[c], .chosen = true};
         snprintf(w->name, sizeof w->name, "%s, chosen", bed->label[c]);
     }
-    if (test_next(r) % 8 == 0) { /* waiting for a thread that another program keeps from running takes long */
+    if (test_bits(r) % 8 == 0) { /* waiting for a thread that another program keeps from running takes long */
         way *w = &ways[count];
         *w = ways[0];
         w->context = bed->context[1];
@@ -96,10 +96,10 @@ static int list_cuda_ways(const test_bed *bed, test_random *r, int64_t largest, 
         way *w = &ways[count];
         *w = (way){.context = bed->context[0], .cuda = {.kind = kinds[i / 2].kind, .stored = kinds[i / 2].stored}};
         if (i % 2 == 1) {
-            w->cuda.blocks = blocks[test_next(r) % (sizeof blocks / sizeof blocks[0])];
+            w->cuda.blocks = blocks[test_bits(r) % (sizeof blocks / sizeof blocks[0])];
             bool other = w->cuda.blocks == 0; /* no way twice */
             w->cuda.bucket_points =
-                bucket_points[test_next(r) % (sizeof bucket_points / sizeof bucket_points[0] - other)];
+                bucket_points[test_bits(r) % (sizeof bucket_points / sizeof bucket_points[0] - other)];
         }
         name_cuda_way(w);
         count += pc_cuda_sample_can(w->context, &w->cuda, largest) ? 1 : 0;

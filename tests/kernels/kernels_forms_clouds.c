@@ -11,7 +11,7 @@ static const char *const kinds[] = {
     "street scan", "room",     "eightfold", "wide lattice", "coarse grid", "few bits"};
 
 static int64_t below(test_random *r, int64_t n) {
-    return (int64_t)(test_next(r) % (uint64_t)n);
+    return (int64_t)(test_bits(r) % (uint64_t)n);
 }
 
 /* As many sizes between 10 and 20 as between 1000 and 2000. */
@@ -95,7 +95,7 @@ static void make_case(test_bed *bed, test_random *r, int64_t n, double work, for
         work /= 50; /* a denormal number may take the processor that the plain loop runs on a hundred times as long */
     }
     int64_t most = work / (double)n < (double)n ? (int64_t)(work / (double)n) : n;
-    take_points(bed, kind, test_next(r), n, c);
+    take_points(bed, kind, test_bits(r), n, c);
     c->want.seed_count = draw_seed_count(r, n, most / 2);
     c->want.start = c->want.seed_count ? -1 : below(r, n); /* not used with seeds */
     c->seeds = draw_seeds(r, n, c->want.seed_count);

@@ -35,7 +35,7 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
         params.count = n < most ? n : most;
         if (variant >= 2) {
             test_random r = {.state = bed->seed + (uint64_t)variant};
-            int64_t record = (int64_t)(test_next(&r) % (uint64_t)cloud->rows);
+            int64_t record = (int64_t)(test_bits(&r) % (uint64_t)cloud->rows);
             params.start_index = is_usable(cloud, record, params.drop_origin) ? record : first;
         }
         picks want = plain_sample(cloud, params.start_index, params.count, 0.0f, params.drop_origin);

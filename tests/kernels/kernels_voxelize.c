@@ -189,7 +189,7 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
  * far larger than all others, a tie in the last place of float64. */
 static float hostile_value(test_random *r, int column, int64_t i) {
     static const float cancelling[] = {1e30f, 1.0f, -1e30f, 3e-39f}, tie[] = {0x1p0f, 0x1p-53f, 0x1p-80f, -0x1p-80f};
-    uint32_t bits = (uint32_t)test_next(r);
+    uint32_t bits = (uint32_t)test_bits(r);
     float value;
     switch (column % 5) {
     case 0: break;

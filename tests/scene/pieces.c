@@ -7,7 +7,7 @@ double piece_between(builder *b, double low, double high) {
 }
 
 bool piece_chance(builder *b, double share) {
-    return scene_uniform(&b->random) < share;
+    return test_unit(&b->random) < share;
 }
 
 void piece_put(builder *b, scene_shape shape, double u, double v, double h, double degrees) {

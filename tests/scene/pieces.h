@@ -12,7 +12,7 @@
 
 typedef struct builder {
     scene *street;
-    scene_random random;
+    test_random random;
     /* Of the street that is being laid out: where u = 0, v = SENSOR_V is, its angle, its road above that of the street
      * of testdata/. */
     double origin[2], degrees, cosine, sine, base;

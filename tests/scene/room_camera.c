@@ -154,8 +154,8 @@ static bool is_lit(const shape_list *list, const scene_pose *pose, const scene_r
 
 /* The depth that a Kinect tells for one of `z` metres, 0 = none. */
 static double measured(const shape_list *list, const scene_pose *pose, const scene_ray *ray, const scene_hit *h,
-                       double z, scene_random *random) {
-    double steps = DISPARITY / z + scene_gauss(random) / 6.0, luck = scene_uniform(random);
+                       double z, test_random *random) {
+    double steps = DISPARITY / z + scene_gauss(random) / 6.0, luck = test_unit(random);
     if (z < NEAREST || z > FARTHEST || luck * 0.2 > h->incidence || !is_lit(list, pose, ray, h->distance)) {
         return 0.0;
     }
@@ -174,7 +174,7 @@ void room_frame(const scene *room, const scene_pose *pose, const room_camera *ca
             for (int v = top; v < top + TILE && v < camera->height; v++) {
                 for (int u = left; u < left + TILE && u < camera->width; u++) {
                     uint64_t pixel = (uint64_t)v * (uint64_t)camera->width + (uint64_t)u;
-                    scene_random random = {((seed << 16) + (uint64_t)frame) * 0xD1342543DE82EF95u + (pixel << 5)};
+                    test_random random = {((seed << 16) + (uint64_t)frame) * 0xD1342543DE82EF95u + (pixel << 5)};
                     scene_ray ray;
                     scene_hit h;
                     double length;
@@ -195,7 +195,7 @@ void room_frame(const scene *room, const scene_pose *pose, const room_camera *ca
 /* ---- colours ------------------------------------------------------------------------------------------------ */
 
 void room_color(int shape, const double p[3], uint8_t rgb[3]) {
-    scene_random random = {(uint64_t)shape * 0xD1342543DE82EF95u + 7};
+    test_random random = {(uint64_t)shape * 0xD1342543DE82EF95u + 7};
     for (int k = 0; k < 3; k++) {
         double level = scene_between(&random, 65.0, 190.0);
         for (int i = 0; i < 3; i++) {

@@ -9,7 +9,7 @@
 
 typedef struct builder {
     scene *room;
-    scene_random random;
+    test_random random;
     /* The wall that things stand at: u along it to the right as one faces it, v out of it, h up. */
     double wall_cosine, wall_sine, wall_distance, wall_degrees;
 } builder;

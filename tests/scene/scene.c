@@ -8,24 +8,15 @@
 
 /* ---- numbers ------------------------------------------------------------------------------------------------- */
 
-double scene_uniform(scene_random *random) {
-    random->state += 0x9E3779B97F4A7C15u;
-    uint64_t z = random->state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    z ^= z >> 31;
-    return (double)(z >> 11) * (1.0 / 9007199254740992.0);
-}
-
-double scene_between(scene_random *random, double low, double high) {
-    return low + (high - low) * scene_uniform(random);
+double scene_between(test_random *random, double low, double high) {
+    return low + (high - low) * test_unit(random);
 }
 
 /* The sum of twelve uniform numbers: near enough to a Gaussian, and free of log and cos. */
-double scene_gauss(scene_random *random) {
+double scene_gauss(test_random *random) {
     double sum = -6.0;
     for (int i = 0; i < 12; i++) {
-        sum += scene_uniform(random);
+        sum += test_unit(random);
     }
     return sum;
 }
@@ -193,7 +184,7 @@ static bool look_at_facade(scene_hit *h) {
 }
 
 /* What becomes of one firing: its measured range and intensity, and on what; or false for no return. */
-static bool measure(const sectors *s, const scene_ray *r, double noise, scene_random *random, double *range,
+static bool measure(const sectors *s, const scene_ray *r, double noise, test_random *random, double *range,
                     double *intensity, bool *moves) {
     scene_hit h;
     double after = 0.5;
@@ -204,9 +195,9 @@ static bool measure(const sectors *s, const scene_ray *r, double noise, scene_ra
         if (h.material != SCENE_LEAVES) {
             break;
         }
-        if (scene_uniform(random) < 0.8) {
-            double depth = scene_uniform(random);
-            depth *= scene_uniform(random);
+        if (test_unit(random) < 0.8) {
+            double depth = test_unit(random);
+            depth *= test_unit(random);
             h.distance += 0.5 * depth * (h.leave - h.distance);
             break;
         }
@@ -218,7 +209,7 @@ static bool measure(const sectors *s, const scene_ray *r, double noise, scene_ra
     /* Far and flat returns are weak; the weakest are lost. */
     double strength = h.incidence * (1.0 - h.distance / (1.25 * SCENE_MAX_RANGE));
     double lost = materials[h.material].lost + (strength < 0.05 ? 0.5 * (1.0 - strength / 0.05) : 0.0);
-    if (scene_uniform(random) < lost) {
+    if (test_unit(random) < lost) {
         return false;
     }
     *moves = h.moves;
@@ -251,7 +242,7 @@ static double farthest(const scene_sensor *sensor) {
 
 int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, double phase, uint64_t seed,
                     float *points) {
-    scene_random random = {seed};
+    test_random random = {seed};
     sectors seen;
     int64_t count = 0;
     const int columns = sensor->times ? 5 : 4;
@@ -299,10 +290,10 @@ int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, 
 
 /* Keeps exactly `keep` of `count` records, each with the same chance (selection sampling, Knuth's algorithm S). */
 static void thin(float *points, int64_t count, int64_t keep, uint64_t seed) {
-    scene_random random = {~seed};
+    test_random random = {~seed};
     int64_t kept = 0;
     for (int64_t i = 0; i < count && kept < keep; i++) {
-        if ((double)(count - i) * scene_uniform(&random) < (double)(keep - kept)) {
+        if ((double)(count - i) * test_unit(&random) < (double)(keep - kept)) {
             memmove(points + 4 * kept++, points + 4 * i, 4 * sizeof *points);
         }
     }

@@ -6,6 +6,8 @@
 #ifndef SCENE_H
 #define SCENE_H
 
+#include "../support/random.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -52,15 +54,9 @@ typedef struct scene {
     scene_shape shapes[SCENE_MAX_SHAPES];
 } scene;
 
-/* splitmix64 (Steele et al. 2014). */
-typedef struct scene_random {
-    uint64_t state;
-} scene_random;
-
-double scene_uniform(scene_random *random);                          /* [0, 1) */
-double scene_between(scene_random *random, double low, double high); /* [low, high) */
-double scene_gauss(scene_random *random);                            /* mean 0, deviation 1, within +-6 */
-void scene_direction(double degrees, double *cosine, double *sine);  /* any angle, to about 1e-16 */
+double scene_between(test_random *random, double low, double high); /* [low, high) */
+double scene_gauss(test_random *random);                            /* mean 0, deviation 1, within +-6 */
+void scene_direction(double degrees, double *cosine, double *sine); /* any angle, to about 1e-16 */
 
 typedef struct scene_ray {
     double origin[3], direction[3]; /* direction of length 1 */

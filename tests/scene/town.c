@@ -18,16 +18,16 @@
 /* ---- what is free ----------------------------------------------------------------------------------------------- */
 
 /* Numbers of one thing: `kind` says what, `index` which. */
-static scene_random numbers_of(uint64_t seed, uint64_t kind, int64_t index) {
-    scene_random random = {seed * 0x9E3779B97F4A7C15u + kind * 0xD1B54A32D192ED03u +
-                           (uint64_t)index * 0x8CB92BA72F3D8DD7u};
-    scene_uniform(&random);
+static test_random numbers_of(uint64_t seed, uint64_t kind, int64_t index) {
+    test_random random = {seed * 0x9E3779B97F4A7C15u + kind * 0xD1B54A32D192ED03u +
+                          (uint64_t)index * 0x8CB92BA72F3D8DD7u};
+    test_unit(&random);
     return random;
 }
 
 enum { HOUSES = 1, YARDS, CARS, WHICH_CARS, TREES, LAMPS, MEADOWS, TRAFFIC };
 
-static builder builder_at(const town *t, scene *into, const path_place *at, scene_random random) {
+static builder builder_at(const town *t, scene *into, const path_place *at, test_random random) {
     builder b = {.street = into, .random = random, .origin = {at->x, at->y}, .degrees = path_degrees(at)};
     scene_direction(b.degrees, &b.cosine, &b.sine);
     b.base = terrain_height(&t->ground, at->x, at->y) + SCENE_SENSOR_HEIGHT;
@@ -99,8 +99,8 @@ static bool is_free_side(const town *t, const builder *b, double side, double fr
 static void add_houses(town *t, double side) {
     int64_t index = side > 0.0 ? 0 : 1000000;
     for (double way = 0.0; way < t->way.places; index++) {
-        scene_random random = numbers_of(t->settings.layout, HOUSES, index);
-        double length = scene_between(&random, 9.0, 19.0), gap = scene_uniform(&random);
+        test_random random = numbers_of(t->settings.layout, HOUSES, index);
+        double length = scene_between(&random, 9.0, 19.0), gap = test_unit(&random);
         path_place at = path_at(&t->way, way + length / 2);
         builder b = builder_at(t, &t->all, &at, random);
         stand(t, &b, 0.0, side * FRONT_V);
@@ -119,7 +119,7 @@ static void add_houses(town *t, double side) {
 
 static void add_yards(town *t, double side) {
     for (int64_t i = 0; i < t->way.places / 17; i++) {
-        scene_random random = numbers_of(t->settings.layout, YARDS, side > 0.0 ? i : i + 1000000);
+        test_random random = numbers_of(t->settings.layout, YARDS, side > 0.0 ? i : i + 1000000);
         path_place at = path_at(&t->way, 17.0 * (double)i);
         builder b = builder_at(t, &t->all, &at, random);
         double length = piece_between(&b, 8.0, 15.0), depth = piece_between(&b, 6.0, 12.0);
@@ -138,8 +138,8 @@ static void add_parked_cars(town *t) {
     for (int64_t i = 0; i < 2 * (int64_t)(t->way.places / slot); i++) {
         double side = i % 2 ? -1.0 : 1.0, v = side * 4.85, x, y;
         path_place at = path_at(&t->way, slot * (double)(i / 2));
-        scene_random which = numbers_of(t->settings.parking, WHICH_CARS, i);
-        bool other = scene_uniform(&which) < t->settings.exchange;
+        test_random which = numbers_of(t->settings.parking, WHICH_CARS, i);
+        bool other = test_unit(&which) < t->settings.exchange;
         builder b = builder_at(t, &t->all, &at, numbers_of(other ? ~t->settings.parking : t->settings.layout, CARS, i));
         const double u_range[2] = {-2.5, 2.5}, v_range[2] = {v - 0.3, v + 0.3};
         stand(t, &b, 0.0, v);
@@ -182,7 +182,7 @@ static void add_meadows(town *t) {
     for (int64_t i = 0; i < t->way.places / 4; i++) {
         path_place at = path_at(&t->way, 4.0 * (double)i);
         builder b = builder_at(t, &t->all, &at, numbers_of(t->settings.layout, MEADOWS, i));
-        double u = piece_between(&b, -4.0, 4.0), far = scene_uniform(&b.random), kind = scene_uniform(&b.random), x, y;
+        double u = piece_between(&b, -4.0, 4.0), far = test_unit(&b.random), kind = test_unit(&b.random), x, y;
         double v = (8.0 + 32.0 * far * far) * (piece_chance(&b, 0.5) ? 1.0 : -1.0);
         world_of(&b, u, v, &x, &y);
         if (!is_open(t, x, y) || terrain_off_road(&t->ground, x, y) < 7.5) {
@@ -235,8 +235,8 @@ static bool find_car(const town *t, int car, double frame, double *metres, doubl
         return of_500 > begin && of_500 < begin + 300.0 && *metres > 0.0 && *metres < way->places - 1;
     }
     int index = car - ONCOMING;
-    scene_random random = numbers_of(t->settings.layout, TRAFFIC, index);
-    double meet = 25.0 + 60.0 * index + 30.0 * scene_uniform(&random), speed = scene_between(&random, 0.6, 1.2);
+    test_random random = numbers_of(t->settings.layout, TRAFFIC, index);
+    double meet = 25.0 + 60.0 * index + 30.0 * test_unit(&random), speed = scene_between(&random, 0.6, 1.2);
     *metres = path_metres(way, meet) - speed * (frame - meet);
     *left = t->settings.lane > LANE_LEFT / 2 ? 0.0 : LANE_LEFT;
     return fabs(frame - meet) < 100.0 && *metres > 0.0 && *metres < way->places - 1;

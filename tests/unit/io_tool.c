@@ -4,6 +4,7 @@
  *   io_tool one OUT                 writes one int32 array to an .npy
  *   io_tool indices IN OUT          reads record indices and writes them as an int32 array
  *   io_tool large OUT               writes an .npz whose members exceed 4 GiB */
+#include "../support/random.h"
 #include "pcgpu.h"
 
 #include <stdlib.h>
@@ -75,12 +76,12 @@ static pcgpu_status write_large(pcgpu_context *context, FILE *out, const char *n
     const int64_t count = INT64_C(4300000000);
     uint8_t *zeros = calloc((size_t)count, 1);
     uint8_t *noise = calloc((size_t)count, 1);
-    uint64_t state = 1;
+    test_random random = {1};
     pcgpu_status status = PCGPU_ERROR_MEMORY;
     if (zeros && noise) {
         for (int64_t i = 0; i < count; i += 8) {
-            state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            memcpy(noise + i, &state, count - i < 8 ? (size_t)(count - i) : 8);
+            const uint64_t bits = test_bits(&random);
+            memcpy(noise + i, &bits, count - i < 8 ? (size_t)(count - i) : 8);
         }
         const pcgpu_array arrays[] = {{"noise", PCGPU_UINT8, 1, {count}, noise},
                                       {"zeros", PCGPU_UINT8, 1, {count}, zeros}};

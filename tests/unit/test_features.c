@@ -1,4 +1,5 @@
 /* Starts of a registration from features: of parts of a furnished room in any rotation, and of clouds without any. */
+#include "../support/random.h"
 #include "context.h"
 #include "register_features.h"
 #include "pcgpu.h"
@@ -12,12 +13,10 @@
 
 #include <cmocka.h>
 
-static uint64_t state;
+static test_random numbers;
 
-/* -1 to 1 */
 static double noise(void) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (double)(state >> 33) / (double)(1u << 30) - 1.0;
+    return test_noise(&numbers);
 }
 
 static pcgpu_context *open_context(int threads) {
@@ -48,7 +47,7 @@ static pcgpu_cloud part_of_room(pcgpu_context *context, int rows, uint64_t seed,
                                 const double T[16]) {
     pcgpu_cloud cloud;
     assert_int_equal(pcgpu_cloud_create(context, rows, 3, &cloud), PCGPU_OK);
-    state = seed;
+    numbers.state = seed;
     for (int i = 0; i < rows; i++) {
         double p[3], q[3];
         do {

@@ -1,5 +1,6 @@
 /* The table of formats, .bin, streams, offsets, and round trips of every format. */
 #define _GNU_SOURCE /* pipe sizes and fmemopen */
+#include "../support/random.h"
 #include "test_io.h"
 
 #include <locale.h>
@@ -68,11 +69,10 @@ void io_assert_same(const pcgpu_cloud *a, const pcgpu_cloud *b) {
 }
 
 void io_make_cloud(io_state *s, int64_t rows, int columns, pcgpu_cloud *cloud) {
-    uint64_t state = 12345;
+    test_random random = {12345};
     assert_int_equal(pcgpu_cloud_create(s->context, rows, columns, cloud), PCGPU_OK);
     for (int64_t i = 0; i < rows * columns; i++) {
-        state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-        uint32_t bits = (uint32_t)(state >> 32);
+        uint32_t bits = (uint32_t)test_bits(&random);
         float any;
         memcpy(&any, &bits, sizeof any);
         /* NaN have one bit pattern, since text cannot keep the others. */

@@ -1,5 +1,6 @@
 /* Record indices: .npy of every integer type, text, int32 alone; damaged and hostile files. */
 #define _GNU_SOURCE /* fmemopen */
+#include "../support/random.h"
 #include "test_io.h"
 
 #include <inttypes.h>
@@ -217,16 +218,15 @@ void test_indices_damaged(void **state) {
     static const int64_t values[] = {10, 11, 12, 13};
     unsigned char good[512], bad[512];
     size_t size = make_npy(good, "<i8", "(4,)", 4, values);
-    uint64_t random = 1;
+    test_random random = {1};
     int refused = 0;
     for (int round = 0; round < 20000; round++) {
         pcgpu_indices got;
         memcpy(bad, good, size);
         for (int k = 0; k <= round % 3; k++) {
-            random = random * UINT64_C(6364136223846793005) + 1442695040888963407u;
-            bad[(random >> 33) % size] = (unsigned char)(random >> 24);
+            bad[test_bits(&random) % size] = (unsigned char)test_bits(&random);
         }
-        if (read_indices(s, "x.npy", bad, round % 5 ? size : (random >> 40) % size, &got) != PCGPU_OK) {
+        if (read_indices(s, "x.npy", bad, round % 5 ? size : test_bits(&random) % size, &got) != PCGPU_OK) {
             refused++;
             continue;
         }

@@ -1,4 +1,5 @@
 /* .bin without a header: a wrong number of columns, another type and another unit are noticed, and no good file is. */
+#include "../support/random.h"
 #include "test_io.h"
 
 #include "io.h"
@@ -9,26 +10,21 @@
 
 enum { POINTS = 20000 };
 
-static double uniform(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (double)(*state >> 11) * 0x1p-53;
-}
-
 /* The layouts in use: x y z and then a letter per column: i intensity 0..1, I intensity 0..255, r ring, t time of 0.1
  * s, e elongation, 0 zero, n -1 (Waymo's "no label zone"), c colour, d normal. */
 static const char *const layouts[] = {"i", "Ir", "ie", "ien", "00", "it", "Irt", "", "ccc", "ddd", "I", "irt0"};
 enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
-static float extra(char kind, int64_t i, uint64_t *state) {
+static float extra(char kind, int64_t i, test_random *state) {
     switch (kind) {
-    case 'i': return (float)(round(uniform(state) * uniform(state) * 99) / 100);
+    case 'i': return (float)(round(test_unit(state) * test_unit(state) * 99) / 100);
     case 'I':
-    case 'c': return (float)floor(uniform(state) * 256);
+    case 'c': return (float)floor(test_unit(state) * 256);
     case 'r': return (float)(i % 32);
     case 't': return (float)((double)i * 0.1 / POINTS);
-    case 'e': return (float)(uniform(state) * 1.5);
+    case 'e': return (float)(test_unit(state) * 1.5);
     case 'n': return -1.0f;
-    case 'd': return (float)(uniform(state) - 0.5) * 1.2f;
+    case 'd': return (float)(test_unit(state) - 0.5) * 1.2f;
     default: return 0.0f;
     }
 }
@@ -36,14 +32,14 @@ static float extra(char kind, int64_t i, uint64_t *state) {
 /* A spinning LiDAR over ground with walls; by rings (KITTI), by firings (nuScenes), or in random order. malloc'd. */
 static float *make_scan(const char *layout, uint64_t seed, double scale) {
     const size_t columns = 3 + strlen(layout);
-    uint64_t state = seed * 977 + 5;
+    test_random state = {seed * 977 + 5};
     float *data = malloc(POINTS * columns * sizeof *data);
     assert_non_null(data);
     for (int64_t i = 0; i < POINTS; i++) {
         const int order = (int)(seed % 3);
-        const int64_t ring = order == 0 ? i * 32 / POINTS : order == 1 ? i % 32 : (int64_t)(uniform(&state) * 32);
-        const double turn = order == 2 ? uniform(&state) : (double)(order == 0 ? i * 32 % POINTS : i) / POINTS;
-        const double up = -0.42 + 0.47 * (double)ring / 31, wall = 8 + 40 * uniform(&state);
+        const int64_t ring = order == 0 ? i * 32 / POINTS : order == 1 ? i % 32 : (int64_t)(test_unit(&state) * 32);
+        const double turn = order == 2 ? test_unit(&state) : (double)(order == 0 ? i * 32 % POINTS : i) / POINTS;
+        const double up = -0.42 + 0.47 * (double)ring / 31, wall = 8 + 40 * test_unit(&state);
         const double range = up < -0.03 ? fmin(1.73 / -sin(up), wall) : wall;
         float *p = data + (size_t)i * columns;
         p[0] = (float)(scale * range * cos(up) * cos(6.2831853 * turn));

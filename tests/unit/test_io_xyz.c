@@ -1,4 +1,5 @@
 /* .xyz, .csv and .pts: separators, names, exact numbers, wide coordinates, errors. */
+#include "../support/random.h"
 #include "test_io.h"
 
 #include "io.h"
@@ -66,39 +67,33 @@ void test_xyz_variants(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-static uint64_t random_bits(uint64_t *state) {
-    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return *state >> 11;
-}
-
 /* A number of up to 25 digits with a point and an exponent, or a float32 or float64 as programs print it. */
-static void make_number(char text[80], uint64_t *state) {
-    const uint64_t kind = random_bits(state) % 6;
-    const uint32_t bits = (uint32_t)(random_bits(state) >> 5);
+static void make_number(char text[80], test_random *state) {
+    const uint64_t kind = test_bits(state) % 6;
+    const uint32_t bits = (uint32_t)(test_bits(state) >> 5);
     float f;
     memcpy(&f, &bits, sizeof f);
     f = isfinite(f) ? f : 1.5f;
-    const double coordinate = (double)(int64_t)(random_bits(state) % 200000000) * 1e-5 - 1000.0;
+    const double coordinate = (double)(int64_t)(test_bits(state) % 200000000) * 1e-5 - 1000.0;
     switch (kind) {
     case 0: snprintf(text, 80, "%.18e", (double)f); return;
     case 1: snprintf(text, 80, "%.9g", (double)f); return;
-    case 2: snprintf(text, 80, "%.*f", (int)(random_bits(state) % 12), coordinate); return;
+    case 2: snprintf(text, 80, "%.*f", (int)(test_bits(state) % 12), coordinate); return;
     case 3: snprintf(text, 80, "%.17g", coordinate); return;
     case 4: { /* near the middle of two float32 */
         const double middle = ((double)f + (double)nextafterf(f, INFINITY)) / 2;
-        snprintf(text, 80, "%.*e", (int)(12 + random_bits(state) % 9), isfinite(middle) ? middle : 0.5);
+        snprintf(text, 80, "%.*e", (int)(12 + test_bits(state) % 9), isfinite(middle) ? middle : 0.5);
         return;
     }
     default: break;
     }
-    const int digits = 1 + (int)(random_bits(state) % 24), point = (int)(random_bits(state) % (uint64_t)(digits + 1));
+    const int digits = 1 + (int)(test_bits(state) % 24), point = (int)(test_bits(state) % (uint64_t)(digits + 1));
     int n = 0;
     for (int i = 0; i < digits; i++) {
-        n += snprintf(text + n, 80 - (size_t)n, "%s%d", i == point ? "." : "", (int)(random_bits(state) % 10));
+        n += snprintf(text + n, 80 - (size_t)n, "%s%d", i == point ? "." : "", (int)(test_bits(state) % 10));
     }
-    if (random_bits(state) % 2) {
-        snprintf(text + n, 80 - (size_t)n, "%c%d", random_bits(state) % 2 ? 'e' : 'E',
-                 (int)(random_bits(state) % 60) - 30);
+    if (test_bits(state) % 2) {
+        snprintf(text + n, 80 - (size_t)n, "%c%d", test_bits(state) % 2 ? 'e' : 'E', (int)(test_bits(state) % 60) - 30);
     }
 }
 
@@ -106,7 +101,7 @@ static void make_number(char text[80], uint64_t *state) {
 void test_xyz_exact(void **state) {
     io_state *s = *state;
     enum { ROWS = 60000 };
-    uint64_t random = 11;
+    test_random random = {11};
     char *text = malloc((size_t)ROWS * 320), *p = text;
     float *wanted = malloc((size_t)ROWS * 4 * sizeof *wanted);
     assert_true(text && wanted);

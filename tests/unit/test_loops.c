@@ -1,5 +1,6 @@
 /* Loops of a sequence: a car drives along two streets that are exact copies of each other, 40 m apart, and comes back
  * to the first one. Only the return is a loop, and it corrects the drift of the poses. Costs 7 s. */
+#include "../support/random.h"
 #include "pcgpu.h"
 
 #include <math.h>
@@ -26,16 +27,15 @@ typedef struct drive {
 } drive;
 
 static box boxes[2 * BOXES];
-static uint64_t state;
+static test_random numbers;
 
 static double between(double low, double high) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return low + (high - low) * (double)(state >> 11) / 9007199254740992.0;
+    return low + (high - low) * test_unit(&numbers);
 }
 
 /* House fronts, parked cars and poles along y = 0, and the same along y = APART. */
 static void make_streets(void) {
-    state = 11;
+    numbers.state = 11;
     for (int i = 0; i < BOXES; i++) {
         const int side = i % 2 ? 1 : -1;
         const double x = -10.0 + 10.0 * (i / 2) + between(-3.0, 3.0), wide = between(0.3, 3.5),
@@ -125,7 +125,7 @@ static pcgpu_loops *run(pcgpu_context *context, const drive *g, pcgpu_loops_resu
     pcgpu_loops_params_init(&params);
     params.registration.voxel = 0.25;
     assert_int_equal(pcgpu_loops_open(context, &params, &loops), PCGPU_OK);
-    state = 5;
+    numbers.state = 5;
     for (int i = 0; i < g->frames; i++) {
         const pcgpu_cloud cloud = {.rows = scan(g->truth + 16 * i, xyz), .columns = 3, .data = xyz};
         assert_int_equal(pcgpu_loops_add(loops, &cloud, 10 * i, g->odometry + 16 * i), PCGPU_OK);

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../support/random.h"
 #include "transform_test.h"
 
 enum { MOST_POSES = 64, MOST_EDGES = 256, MOST_VALUES = 6 * MOST_POSES };
@@ -22,12 +23,7 @@ typedef struct graph {
 } graph;
 
 static pcgpu_context *context;
-static uint64_t state;
-
-static double random_value(void) { /* -1 to 1 */
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (double)(int64_t)(state >> 11) / 4503599627370496.0 - 1.0;
-}
+static test_random numbers;
 
 /* ---- transforms, by other formulas than the library's: Rodrigues' ------------------------------------------------ */
 
@@ -153,11 +149,12 @@ static void dense_step(const graph *g, double *poses) {
 static void add_edge(graph *g, int64_t from, int64_t to, double noise, double kernel) {
     double inverse[16], v[6], D[16];
     pcgpu_pose_edge *e = &g->edges[g->edge_count++];
-    *e = (pcgpu_pose_edge){.from = from, .to = to, .sigma = {0.01 + 0.005 * random_value(), 0.1}, .kernel = kernel};
+    *e = (pcgpu_pose_edge){
+        .from = from, .to = to, .sigma = {0.01 + 0.005 * test_noise(&numbers), 0.1}, .kernel = kernel};
     invert(g->truth + 16 * from, inverse);
     multiply(inverse, g->truth + 16 * to, e->T_from_to);
     for (int k = 0; k < 6; k++) {
-        v[k] = noise * random_value() * (k < 3 ? 0.01 : 0.1);
+        v[k] = noise * test_noise(&numbers) * (k < 3 ? 0.01 : 0.1);
     }
     transform_of(v, D);
     multiply(e->T_from_to, D, e->T_from_to);
@@ -171,14 +168,14 @@ static void make_graph(graph *g, int count, int loops, double noise, double kern
     *g = (graph){.count = count};
     transform_of(zero, g->truth);
     for (int i = 1; i < count; i++) {
-        step[3] = 2.0 + random_value();
+        step[3] = 2.0 + test_noise(&numbers);
         transform_of(step, D);
         multiply(g->truth + 16 * (i - 1), D, g->truth + 16 * i);
         add_edge(g, i - 1, i, noise, 0.0);
     }
     for (int i = 0; i < loops; i++) {
-        const int64_t from = (int64_t)((random_value() + 1.0) * 0.5 * count) % count;
-        const int64_t to = (from + 2 + (int64_t)((random_value() + 1.0) * 0.5 * (count - 3))) % count;
+        const int64_t from = (int64_t)((test_noise(&numbers) + 1.0) * 0.5 * count) % count;
+        const int64_t to = (from + 2 + (int64_t)((test_noise(&numbers) + 1.0) * 0.5 * (count - 3))) % count;
         add_edge(g, from, to, noise, kernel);
     }
     memcpy(g->poses, g->truth, 16 * sizeof *g->poses);
@@ -211,7 +208,7 @@ static void test_against_dense(void **unused) {
     } cases[] = {{3, 1, 1, 0}, {12, 3, 1, 0}, {40, 5, 2, 0}, {60, 60, 2, 0}, {60, 190, 1, 0}, {40, 8, 8, 1.0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         static double dense[16 * MOST_POSES];
-        state = 17 + i;
+        numbers.state = 17 + i;
         make_graph(&g, cases[i].count, cases[i].loops, cases[i].noise, cases[i].kernel);
         memcpy(dense, g.poses, sizeof dense);
         for (int step = 0; step < (cases[i].kernel > 0.0 ? 200 : 20); step++) {
@@ -233,7 +230,7 @@ static void test_exact(void **unused) {
     static graph g;
     const double off[6] = {0.02, 0.01, 0.03, 0.3, -0.2, 0.1};
     double D[16];
-    state = 5;
+    numbers.state = 5;
     make_graph(&g, 50, 10, 0.0, 0.0);
     transform_of(off, D);
     for (int i = 1; i < 50; i++) {
@@ -255,7 +252,7 @@ static void test_same_bytes(void **unused) {
     pcgpu_context *other;
     const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 3};
     pcgpu_pose_graph_result result;
-    state = 9;
+    numbers.state = 9;
     make_graph(&g, 60, 40, 1.0, 2.0);
     again = g;
     solve(&g);
@@ -270,7 +267,7 @@ static void test_hostile(void **unused) {
     (void)unused;
     static graph g, before;
     pcgpu_pose_graph_result result;
-    state = 3;
+    numbers.state = 3;
     make_graph(&g, 20, 3, 1.0, 0.0);
     before = g;
     /* No poses, no edges. */

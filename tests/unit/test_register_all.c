@@ -1,4 +1,5 @@
 /* Sets of clouds: parts of a room in any order and rotation, a cloud and a group that fit none of them. Costs 10 s. */
+#include "../support/random.h"
 #include "pcgpu.h"
 
 #include <math.h>
@@ -16,14 +17,10 @@
 
 enum { PARTS = 6, MOST = 12, ROWS = 60000 };
 
-static uint64_t state;
+static test_random numbers;
 
-/* -1 to 1, by splitmix64 (Steele et al. 2014) */
 static double noise(void) {
-    uint64_t z = state += 0x9E3779B97F4A7C15u;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return (double)((z ^ (z >> 31)) >> 33) / (double)(1u << 30) - 1.0;
+    return test_noise(&numbers);
 }
 
 /* Rooms of 9 x 5 x 3 m with 24 boxes, which differ by their seeds: middles and halves of the sides. */
@@ -32,7 +29,7 @@ static double boxes[25][6];
 static void furnish(uint64_t seed) {
     const double room[6] = {0, 0, 1.5, 4.5, 2.5, 1.5};
     memcpy(boxes[0], room, sizeof room);
-    state = seed;
+    numbers.state = seed;
     for (int i = 1; i < 25; i++) {
         for (int k = 0; k < 3; k++) {
             boxes[i][3 + k] = 0.35 + 0.25 * noise();
@@ -79,7 +76,7 @@ static void any_pose(double T[16]) {
 static pcgpu_cloud part(pcgpu_context *context, uint64_t seed, double low, double high, double T[16]) {
     pcgpu_cloud cloud;
     assert_int_equal(pcgpu_cloud_create(context, ROWS, 3, &cloud), PCGPU_OK);
-    state = seed;
+    numbers.state = seed;
     any_pose(T);
     for (int i = 0; i < ROWS; i++) {
         double p[3];

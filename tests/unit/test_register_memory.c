@@ -1,5 +1,6 @@
 /* Memory that is short at one place after another: registration and odometry say so, nothing crashes, and what comes
  * next is as if the call that failed had not been made. */
+#include "../support/random.h"
 #include "pcgpu.h"
 
 #include <setjmp.h>
@@ -49,11 +50,10 @@ void *__wrap_realloc(void *memory, size_t bytes) {
 enum { SCANS = 3, POINTS = 33000, COLUMNS = 4 };
 
 static pcgpu_cloud scans[SCANS], moving[SCANS]; /* of a sensor that stands, and one that moves meanwhile */
-static uint64_t state = 1;
+static test_random numbers = {1};
 
 static float unit(void) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    return (float)(state >> 40) * 0x1p-24f;
+    return test_float(&numbers);
 }
 
 /* Ground, two walls and boxes, from 0.8 m farther for each scan, and for the last point of a sweep than for its first

@@ -1,5 +1,6 @@
 /* What comes out of a volume against scenes that are known: a plane, a sphere, the generated room; and meshes against
  * what a mesh must be. surface [cpu|cuda]. Exit code 0 passed, 1 failed, 77 no such device. */
+#include "../support/random.h"
 #include "tsdf_job.h"
 #include "volume_test.h"
 
@@ -141,10 +142,9 @@ static void test_patterns(void) {
     static float distances[BLOCKS * PC_VOLUME_VOXELS], weights[BLOCKS * PC_VOLUME_VOXELS];
     static int32_t neighbours[BLOCKS * PC_VOLUME_NEIGHBOURS];
     static uint64_t keys[BLOCKS];
-    uint64_t state = 7;
+    test_random random = {7};
     for (int i = 0; i < BLOCKS * PC_VOLUME_VOXELS; i++) {
-        state += 0x9E3779B97F4A7C15ull;
-        const uint64_t bits = pc_hash64(state);
+        const uint64_t bits = test_bits(&random);
         distances[i] =
             i < PC_VOLUME_VOXELS ? NAN : (bits & 1 ? 1.0f : -1.0f) * (0.1f + 0.5f * (float)(bits >> 40) * 0x1p-24f);
         weights[i] = 1.0f;

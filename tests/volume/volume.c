@@ -3,6 +3,7 @@
  * The reference has no hash table of its own making, no threads, no vectors and no ranges of tiles other than by
  * looking at every block for every tile; only the formulas of tsdf_math.h and tsdf_ray.h are shared. On the CPU every
  * form of vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device. */
+#include "../support/random.h"
 #include "simd.h"
 #include "tsdf_color.h"
 #include "tsdf_ops.h"
@@ -63,12 +64,7 @@ typedef struct sequence {
 
 typedef enum kind { ROOM, NOISY, RANDOM_DEPTH, EXTREME } kind;
 
-static uint64_t random_state;
-
-static uint64_t random_bits(void) {
-    random_state += 0x9E3779B97F4A7C15ull;
-    return pc_hash64(random_state);
-}
+static test_random numbers;
 
 /* Frames on a wide path, so that some blocks are behind the camera, beside it, and seen from both sides. */
 static void make(sequence *s, const char *name, kind what, int count, int width, double voxel, double truncation,
@@ -92,7 +88,7 @@ static void make(sequence *s, const char *name, kind what, int count, int width,
             room_frame(&room, &pose, &seen, 1, i, f->depth);
         }
         for (int k = 0; k < f->width * f->height && (width != 64 || what >= RANDOM_DEPTH); k++) {
-            f->depth[k] = what == EXTREME ? (uint16_t)(k % 3 ? 0 : 59999) : (uint16_t)(random_bits() % 4000);
+            f->depth[k] = what == EXTREME ? (uint16_t)(k % 3 ? 0 : 59999) : (uint16_t)(test_bits(&numbers) % 4000);
         }
         for (int k = 0; k < 3; k++) {
             T[4 * k + 3] += shift;
@@ -100,7 +96,7 @@ static void make(sequence *s, const char *name, kind what, int count, int width,
         const size_t levels = 3 * (size_t)(f->width * f->height);
         f->color = i % 2 == 0 ? malloc(levels) : NULL;
         for (size_t k = 0; f->color && k < levels; k++) {
-            f->color[k] = (uint8_t)random_bits();
+            f->color[k] = (uint8_t)test_bits(&numbers);
         }
         place(f, &seen, T, voxel, truncation);
     }
@@ -477,7 +473,7 @@ int main(int argc, char **argv) {
         return 2;
     }
     int code = open_contexts(strcmp(argv[1], "cuda") == 0, &c);
-    random_state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     if (code == 0) {
         test(&c, "room", ROOM, 6, 64, 0.05, 0.2, 0.0);
         test(&c, "a room far away", ROOM, 3, 64, 0.05, 0.2, 3000.0);
