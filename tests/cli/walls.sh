@@ -171,7 +171,7 @@ cmd 19450
 lib 42080
 cuda 12400
 python 4250
-tests 51800
+tests 51780
 END
 
 # A file that a tool left behind is not committed.
