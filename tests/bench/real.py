@@ -1,4 +1,4 @@
-"""real.py PCGPU [PART]...: accuracy on real data, beside peers where they are installed (pip install open3d kiss-matcher kiss-icp small_gicp).
+"""real.py BUILD [PART]...: accuracy on real data, beside peers where they are installed (pip install open3d kiss-matcher kiss-icp small_gicp).
 
 PARTs, all by default:
   rooms   75 pairs of depth frames (7-Scenes) that share 30 to 85 % of their points, by overlap; Open3D (FPFH, RANSAC, point-to-plane), KISS-Matcher
@@ -39,7 +39,7 @@ def installed(name):
 
 
 o3d, kiss_matcher, small_gicp = map(installed, ('open3d', 'kiss_matcher', 'small_gicp'))
-PROGRAM = sys.argv[1]
+PROGRAM = os.path.join(sys.argv[1], 'cmd/pcgpu')
 KINECT, LIVING_ROOM = (585, 585, 320, 240), (525, 525, 319.5, 239.5)
 BANDS = (.3, .45, .6, .75, .86)
 
