@@ -1,4 +1,5 @@
-/* Random numbers of the tests: splitmix64 (Steele et al. 2014), the same on every machine. */
+/* Random numbers of the tests: splitmix64 (Steele et al. 2014), the same on every machine. The steps are those of
+ * pc_hash64, written out: what is tested does not make its own inputs. */
 #ifndef TEST_RANDOM_H
 #define TEST_RANDOM_H
 
