@@ -28,7 +28,7 @@ pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, c
     pcgpu_register_params settled;
     pcgpu_status status;
     PC_TRY(pc_register_check(context, params));
-    PC_TRY(pc_register_settle(context, params, target, &settled));
+    PC_TRY(pc_register_settle_scan(context, params, target, &settled));
     do {
         status = pc_register_choose(context, params, (double)(source->rows + target->rows), 1, &run, &backend);
         if (status == PCGPU_OK) {

@@ -76,9 +76,12 @@ int pc_register_levels(const pcgpu_register_params *params);
 pcgpu_status pc_register_choose(pcgpu_context *context, const pcgpu_register_params *params, double points, int pairs,
                                 pcgpu_run *run, const pc_backend **backend);
 
-/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target. Errors: MEMORY. */
+/* The parameters in effect: PCGPU_AUTO in `params` is resolved from the spacing of the target, which is a scan after
+ * its corrections; the second function makes them. Errors: MEMORY. */
 pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
                                 pcgpu_register_params *settled);
+pcgpu_status pc_register_settle_scan(pcgpu_context *context, const pcgpu_register_params *params,
+                                     const pcgpu_cloud *target, pcgpu_register_params *settled);
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,

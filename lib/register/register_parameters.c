@@ -175,3 +175,17 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
     }
     return PCGPU_OK;
 }
+
+pcgpu_status pc_register_settle_scan(pcgpu_context *context, const pcgpu_register_params *params,
+                                     const pcgpu_cloud *target, pcgpu_register_params *settled) {
+    pc_scan scan = {.cloud = target};
+    pcgpu_run unused = {0};
+    pcgpu_status status;
+    if (params->voxel == PCGPU_AUTO) {
+        PC_TRY_OR(done, status, pc_scan_take(context, target, params, &scan, &unused));
+    }
+    status = pc_register_settle(context, params, scan.cloud, settled);
+done:
+    pc_scan_release(&scan);
+    return status;
+}

@@ -179,7 +179,7 @@ static void assert_same(const pcgpu_registration *a, const pcgpu_registration *b
 
 /* What is registered is what pcgpu_scan_correct gives, by every method, from 1 and 2 threads, alone and as pairs. */
 static void test_methods(void **state) {
-    pcgpu_cloud given[2] = {scan_at(0.0, 3), scan_at(0.4, 4)}, scans[2];
+    pcgpu_cloud given[2] = {scan_at(0.0, 1), scan_at(0.4, 2)}, scans[2];
     pcgpu_context *contexts[2] = {open_context(1), open_context(2)};
     pcgpu_register_params params = corrections(2.0, 0.205);
     pcgpu_run run = {0};
