@@ -177,19 +177,18 @@ static void check_convergence(pc_register_work *w) {
     if (w->stopped) {
         return;
     }
-    if (r->score < p->min_score) {
-        if (r->fitness < LITTLE_OVERLAP) {
-            snprintf(why, size, "no overlap: %.1f %% of the source points have a target point within %g m",
-                     100.0 * r->fitness, w->max_correspondence);
-        } else if (r->free_space > 0.5 * PC_MOST_FREE) {
-            snprintf(why, size,
-                     "the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
-                     100.0 * r->free_space);
-        } else {
-            describe_disagreement(r, p->min_score);
-        }
+    const bool low = r->score < p->min_score;
+    if (low && r->fitness < LITTLE_OVERLAP) {
+        snprintf(why, size, "no overlap: %.1f %% of the source points have a target point within %g m",
+                 100.0 * r->fitness, w->max_correspondence);
+    } else if (low && r->free_space > 0.5 * PC_MOST_FREE) {
+        snprintf(why, size,
+                 "the scans contradict each other: %.1f %% of the points lie in the free space of the other scan",
+                 100.0 * r->free_space);
     } else if (r->degenerate && !w->near) { /* near a prediction, that says where along it */
         snprintf(why, size, "the scene leaves a direction open: %s", r->unconstrained);
+    } else if (low) {
+        describe_disagreement(r, p->min_score);
     } else if (is_departed(w)) {
         describe_departure(w);
     } else if (leaves_uncertain(w)) {

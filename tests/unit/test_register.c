@@ -223,8 +223,8 @@ static void test_degenerate(void **unused) {
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         for (int method = 0; method <= PCGPU_REGISTER_GICP; method++) {
             for (int noisy = 0; noisy < 2; noisy++) {
-                pcgpu_cloud target = make(context, scenes[i].place, 30000, 12, 0.02 * noisy, NULL);
-                pcgpu_cloud source = make(context, scenes[i].place, 30000, 13, 0.02 * noisy, NULL);
+                pcgpu_cloud target = make(context, scenes[i].place, 30000, 6, 0.02 * noisy, NULL);
+                pcgpu_cloud source = make(context, scenes[i].place, 30000, 7, 0.02 * noisy, NULL);
                 pcgpu_registration result = run(context, &source, &target, (pcgpu_register_method)method);
                 assert_true(result.degenerate);
                 assert_false(result.converged);
