@@ -116,6 +116,10 @@ double pc_register_reach(const pc_register_work *w);
 /* One sigma of the translation, metres; and whether that of a result of ndt is too much for a pair. */
 double pc_translation_sigma(const pcgpu_registration *r);
 bool pc_is_uncertain(const pcgpu_registration *r);
+/* Whether the score of a result that has converged is hardly enough: it is to be confirmed. */
+bool pc_register_is_doubtful(const pcgpu_register_params *params, const pcgpu_registration *result);
+/* Whether pc_register_rescue does anything for the result from params->init. */
+bool pc_register_needs_search(const pcgpu_register_params *params, const pcgpu_registration *result);
 /* A registration from its beginning to its end. */
 typedef pcgpu_status pc_register_fn(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                     const pcgpu_register_params *params, const pcgpu_cloud *source,
@@ -128,8 +132,8 @@ pcgpu_status pc_register_scans(pcgpu_context *context, const pc_backend *backend
                                const pcgpu_cloud *target, pc_register_fn *clouds, pcgpu_registration *result);
 /* Of clouds, from the starts of a search (register_starts.c). */
 pc_register_fn pc_register_search;
-/* When params->search is RESCUE and the result has not converged: replaces it by a better one from the starts of a
- * search. */
+/* When the result from params->init needs it: confirms a doubtful one, and replaces one that has not converged by a
+ * better one from the starts of a search. */
 pc_register_fn pc_register_rescue;
 /* Of scans, with the search that the parameters ask for (register.c). */
 pc_register_fn pc_register_pair;

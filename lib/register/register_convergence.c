@@ -19,6 +19,10 @@
  * -1.5. */
 #define MOST_UNCERTAIN 0.02
 
+/* A result whose score is below this times the least one is to be confirmed. Of 283 right ones of a real room, a road
+ * and a street 4 move when the scans are exchanged, by up to 1.15 voxels; 4 wrong ones by 1.26 to 5.6. */
+#define CLEAR 1.2
+
 /* What the scene constrains at the last pose: by its planes, or, where point-to-point met few of them, by all. */
 static pcgpu_status condition(pc_register_work *w, double *sums) {
     pcgpu_registration *r = w->result;
@@ -207,4 +211,14 @@ pcgpu_status pc_register_check_convergence(pc_register_work *w) {
     PC_TRY(measure_free_space(w));
     check_convergence(w);
     return PCGPU_OK;
+}
+
+bool pc_register_is_doubtful(const pcgpu_register_params *params, const pcgpu_registration *result) {
+    return result->converged && result->score < CLEAR * params->min_score && params->voxel > 0.0;
+}
+
+bool pc_register_needs_search(const pcgpu_register_params *params, const pcgpu_registration *result) {
+    return params->search == PCGPU_SEARCH_RESCUE && result->source_points >= PC_REGISTER_MIN_POINTS &&
+           result->target_points >= PC_REGISTER_MIN_POINTS &&
+           (!result->converged || pc_register_is_doubtful(params, result));
 }

@@ -164,7 +164,7 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     }
     PC_TRY(status);
     for (int i = first; i < first + count; i++) {
-        if (!set->results[i].converged && set->params[i].search == PCGPU_SEARCH_RESCUE) {
+        if (pc_register_needs_search(&set->params[i], &set->results[i])) {
             PC_TRY(run_pair(set, set->context, i));
         }
     }

@@ -5,6 +5,10 @@
  * made only when no start of the first has converged. The starts of a search are tried in their order; once one has
  * converged, only those that score nearly as high and lie elsewhere. The best result is the answer.
  *
+ * A result whose score is hardly enough is confirmed: the exchanged scans are registered from its inverse. At a
+ * right place they stay there; at a wrong one, where some surfaces lie on each other by chance, they leave it, since
+ * the voxels or planes are then those of the other scan.
+ *
  * Methods help each other: ndt leads plane and gicp from a start of a search to where their finest level can begin, and
  * plane follows where ndt has found a place whose voxels do not say enough. Method ndt on a
  * device registers several starts in hardly more time than one: when the first start fails, the remaining candidates
@@ -26,6 +30,8 @@
 #define UNCERTAIN_ON_PLANES   0.075
 #define NEARLY                0.8    /* as good as another score */
 #define ELSEWHERE             2.7321 /* trace of a rotation by 30 degrees; less: a start that lies elsewhere */
+
+enum { CONFIRMING_POINTS = 512 }; /* the motion between two results is that of so many */
 
 enum { SEARCHES = 2, KEPT = 2 /* starts of a search */, TRIALS = SEARCHES * KEPT + 1 };
 
@@ -71,6 +77,13 @@ static pcgpu_status register_once(pcgpu_context *context, const pc_backend *back
     return pc_register_scans(context, backend, run, params, source, target, pc_register_once, result);
 }
 
+/* From the result alone, at the finest level. */
+static void begin_at_result(pcgpu_register_params *p, const double T[16]) {
+    memcpy(p->init, T, sizeof p->init);
+    p->max_distance /= (double)(1 << (pc_register_levels(p) - 1));
+    p->levels = 1;
+}
+
 /* At the wide levels of ICP, points that meet a surface of another part lead away from the start. The voxels of ndt do
  * not: the finest level follows from their result. */
 static pcgpu_status approach_start(trials *t, int i) {
@@ -83,9 +96,7 @@ static pcgpu_status approach_start(trials *t, int i) {
     voxels.levels = t->starts[i].levels;
     PC_TRY(register_once(t->context, t->backend, t->run, &voxels, t->pair.source, t->pair.target, &result));
     if (result.converged) {
-        memcpy(p->init, result.T_target_source, sizeof p->init);
-        p->max_distance /= (double)(1 << (pc_register_levels(p) - 1));
-        p->levels = 1;
+        begin_at_result(p, result.T_target_source);
     }
     return PCGPU_OK;
 }
@@ -152,6 +163,53 @@ static pcgpu_status contradicts(trials *t, const pc_start *start, bool *wrong) {
     return PCGPU_OK;
 }
 
+/* The root mean square of the distances between points of a cloud and where T takes them. */
+static double rms_motion(const pcgpu_cloud *cloud, bool drop_origin, const double T[16]) {
+    const int64_t most = cloud->rows < CONFIRMING_POINTS ? cloud->rows : CONFIRMING_POINTS;
+    double squares = 0.0;
+    int n = 0;
+    for (int64_t i = 0; i < most; i++) {
+        const float *p = cloud->data + i * cloud->rows / most * cloud->columns;
+        double from[3], to[3];
+        if (!pc_cloud_usable(cloud, p, drop_origin)) {
+            continue;
+        }
+        for (int k = 0; k < 3; k++) {
+            from[k] = (double)p[k] + cloud->offset[k];
+        }
+        pc_transform_apply(T, from, to);
+        for (int k = 0; k < 3; k++) {
+            squares += (to[k] - from[k]) * (to[k] - from[k]);
+        }
+        n++;
+    }
+    return n ? sqrt(squares / n) : 0.0;
+}
+
+/* Refuses a doubtful result from which the exchanged scans move. */
+static pcgpu_status confirm(trials *t, int i) {
+    pcgpu_registration *r = &t->results[i], exchanged;
+    pcgpu_register_params p = t->params[i];
+    double back[16], moved[16];
+    if (!pc_register_is_doubtful(&p, r)) {
+        return PCGPU_OK;
+    }
+    pc_transform_invert(r->T_target_source, back);
+    begin_at_result(&p, back);
+    PC_TRY(register_once(t->context, t->backend, t->run, &p, t->pair.target, t->pair.source, &exchanged));
+    pc_transform_multiply(exchanged.T_target_source, r->T_target_source, moved);
+    const double motion = rms_motion(t->pair.source, p.drop_origin, moved);
+    if (motion > p.voxel) {
+        r->converged = false;
+        snprintf(
+            r->reason, sizeof r->reason,
+            "the score is hardly enough, and the result is not confirmed: with source and target exchanged it moves "
+            "by %.3g m",
+            motion);
+    }
+    return PCGPU_OK;
+}
+
 static bool is_clear(const pcgpu_registration *r) {
     return r->converged && r->fitness >= LEAST_ON_PLANES && r->eigenvalues[0] >= CONSTRAINED_BY_PLANES &&
            pc_translation_sigma(r) <= UNCERTAIN_ON_PLANES * r->voxel;
@@ -185,6 +243,7 @@ static pcgpu_status try_starts(trials *t) {
             continue;
         }
         PC_TRY(t->done[i] ? PCGPU_OK : do_start(t, i));
+        PC_TRY(confirm(t, i));
         PC_TRY(try_planes(t, i));
         t->tried++;
         if (t->best < 0 || better(&t->results[i], &t->results[t->best])) {
@@ -249,8 +308,7 @@ static pcgpu_status finish(trials *t, pcgpu_status status, pcgpu_registration *r
 pcgpu_status pc_register_rescue(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                 const pcgpu_register_params *params, const pcgpu_cloud *source,
                                 const pcgpu_cloud *target, pcgpu_registration *result) {
-    if (params->search != PCGPU_SEARCH_RESCUE || result->converged || result->source_points < PC_REGISTER_MIN_POINTS ||
-        result->target_points < PC_REGISTER_MIN_POINTS) {
+    if (!pc_register_needs_search(params, result)) {
         return PCGPU_OK;
     }
     const double begin = pc_now();

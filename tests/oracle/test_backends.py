@@ -109,6 +109,7 @@ def cases(folder):
     yield 'register without a guess, plane', register_case(scans[1], scans[0], '--init', 'auto', '--method', 'plane')
     yield 'register two places', register_case(kitti, data('kitti/000000.bin'), '--min-score', 0)
     yield 'register a scan and itself', register_case(kitti, kitti)
+    yield 'register, a result to be confirmed', register_case(scans[1], scans[0], '--min-score', .75)
     yield 'register small cells, six levels', register_case(*pair, '--voxel-size', .04, '--set', 'levels=6')
 
 
