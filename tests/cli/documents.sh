@@ -38,9 +38,11 @@ BASH
 fi
 
 MAN=$PCGPU_SOURCE/man
-PAGES=$(ls "$MAN"/*.1 2> /dev/null)
-[ -n "$PAGES" ] || skip_part 'man pages' 'they are made by the build'
-for PAGE in $PAGES; do
+mkdir pages
+for PAGE in "$MAN"/*.[17]; do
+    sh "$MAN/page.sh" "$PAGE" "$PCGPU" > "pages/${PAGE##*/}" || die "$PAGE"
+done
+for PAGE in pages/*.1; do
     if command -v mandoc > /dev/null; then
         expect 0 mandoc -T lint -W warning "$PAGE"
     elif command -v man > /dev/null; then
@@ -61,7 +63,7 @@ done
 
 # The manual as one page: every link leads somewhere.
 if command -v mandoc > /dev/null; then
-    sh "$MAN/manual.sh" $PAGES "$MAN"/*.7 > manual.html
+    sh "$MAN/manual.sh" pages/*.1 pages/*.7 > manual.html
     grep -Eo 'id="[^"]*"' manual.html | sed 's/id="//; s/"//' | sort > ids
     [ -z "$(uniq -d ids)" ] || die "manual.html has an id twice: $(uniq -d ids | head -n 3)"
     grep -Eo 'href="#[^"]*"' manual.html | sed 's/href="#//; s/"//' | sort -u > links

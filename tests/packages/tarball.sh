@@ -43,7 +43,7 @@ unset CC CFLAGS LDFLAGS
 PKG_CONFIG_SYSROOT_DIR=$work/sysroot PKG_CONFIG_LIBDIR=$lib/pkgconfig \
     quietly setup "$meson" setup "$work/build" "$work/src" --native-file "$work/native.ini" --buildtype=release --prefix=/usr/local \
     -Dtests=false -Dcuda=$cuda ${GPU_ARCHS:+-Dgpu_archs="$GPU_ARCHS"} $([ "$cuda" = disabled ] || echo "-Dnvcc_ccbin=$work/c++")
-quietly build ninja -j "${JOBS:-2}" -C "$work/build" cmd/pcgpu cmd/pcgpu.spdx.json man/pcgpu man/_pcgpu man/pcgpu.fish
+quietly build ninja -j "${JOBS:-2}" -C "$work/build" cmd/pcgpu cmd/pcgpu.spdx.json pages
 DESTDIR=$work/dest quietly install "$meson" install -C "$work/build" --no-rebuild --strip --tags runtime,man
 mkdir "$work/$name"
 cp -R "$work/dest/usr/local/." "$work/$name/"
