@@ -1,6 +1,7 @@
 /* Cameras in files. */
 #include "camera_file.h"
 #include "document.h"
+#include "heap.h"
 #include "json_reader.h"
 #include "numbers.h"
 
@@ -282,25 +283,19 @@ static bool set_camera(const found *f, pcgpu_camera *camera, reason *why) {
 
 bool camera_file_read(const char *path, pcgpu_camera *camera, const char **format, reason *why) {
     FILE *file = fopen(path, "rb");
-    char *text = malloc(MOST_BYTES + 1);
     reason inner;
-    found f = {.format = ""};
-    bool good = file && text;
-    if (!good) {
-        refuse(&inner, "%s; give FX,FY,CX,CY in pixels, or a file with a camera",
-               file ? "out of memory" : strerror(errno));
-    } else {
-        const size_t size = fread(text, 1, MOST_BYTES, file);
-        text[size] = '\0';
-        good = !ferror(file) || refuse(&inner, "cannot be read; give a file with a camera");
-        good = good && (strlen(text) == size || refuse(&inner, "holds zero bytes; give a text file with a camera"));
-        good = good && parse(text, size, &f, &inner) && set_camera(&f, camera, &inner);
+    found f;
+    if (!file) {
+        return refuse(why, "%s: %s; give FX,FY,CX,CY in pixels, or a file with a camera", path, strerror(errno));
     }
-    if (file) {
-        fclose(file);
-    }
+    char *text = heap_zeroed(MOST_BYTES + 1, 1);
+    const size_t size = fread(text, 1, MOST_BYTES, file);
+    bool good = !ferror(file) || refuse(&inner, "cannot be read; give a file with a camera");
+    good = good && (strlen(text) == size || refuse(&inner, "holds zero bytes; give a text file with a camera"));
+    good = good && parse(text, size, &f, &inner) && set_camera(&f, camera, &inner);
+    fclose(file);
     free(text);
-    if (format) {
+    if (format && good) {
         *format = f.format;
     }
     return good || refuse(why, "%s: %s", path, inner.text);

@@ -1,5 +1,6 @@
 /* YAML documents through libyaml. */
 #include "document.h"
+#include "heap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,9 +129,8 @@ static bool check_size(const document *d, const unsigned char *text, size_t size
 }
 
 bool document_parse(document *d, const char *path, const void *text, size_t size, reason *why) {
-    *d = (document){.path = path ? strdup(path) : NULL, .why = why};
-    bool good = d->path || !path || refuse(why, "%s: out of memory", path);
-    good = good && check_size(d, text, size) && check_shape(d, text, size) && load(d, text, size);
+    *d = (document){.path = path ? heap_text("%s", path) : NULL, .why = why};
+    const bool good = check_size(d, text, size) && check_shape(d, text, size) && load(d, text, size);
     if (!good) {
         free(d->path);
         d->path = NULL;

@@ -3,16 +3,19 @@
  * large arrays are still mapped one by one. Where the address space is limited, the heap grows as usual. */
 #define _DEFAULT_SOURCE /* sbrk, madvise */
 #include "heap.h"
+#include "report.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum { PIECE = 64 << 20, LARGEST_INSIDE = 32 << 20, PAGE = 4096 };
 
@@ -47,3 +50,47 @@ void heap_prepare(void) {
 void heap_prepare(void) {
 }
 #endif
+
+/* ---- small memory ------------------------------------------------------------------------------------------------ */
+
+static void (*before_end)(void);
+
+void heap_before_end(void (*clean_up)(void)) {
+    before_end = clean_up;
+}
+
+/* Other threads may wait for locks that this one holds, so no handler of exit() runs. */
+void *heap_or_end(void *memory) {
+    if (!memory) {
+        report_end("out of memory", "");
+        if (before_end) {
+            before_end();
+        }
+        _exit(1);
+    }
+    return memory;
+}
+
+void *heap_take(void *memory, size_t size) {
+    return heap_or_end(realloc(memory, size ? size : 1));
+}
+
+void *heap_zeroed(size_t count, size_t size) {
+    return heap_or_end(calloc(count ? count : 1, size));
+}
+
+void *heap_grow(void *items, size_t count, size_t size) {
+    return (count & (count - 1)) == 0 ? heap_take(items, (count ? 2 * count : 1) * size) : items;
+}
+
+char *heap_text(const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, args) + 1;
+    char *text = heap_take(NULL, size);
+    vsnprintf(text, size, format, again);
+    va_end(args);
+    va_end(again);
+    return text;
+}

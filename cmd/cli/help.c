@@ -11,9 +11,10 @@ static void default_text(const option_row *o, const command_info *command, char 
     text_stream shown;
     option_values defaults;
     options_init(&defaults, command);
-    bool any = text_open(&shown) && option_print(&defaults, o, shown.stream);
+    text_open(&shown);
+    const bool any = option_print(&defaults, o, shown.stream);
     options_free(&defaults);
-    any = text_close(&shown) && any;
+    text_close(&shown);
     if (any && o->type->kind != VALUE_BOOLEAN && !(o->flags & OPTION_ALIAS)) {
         const int quote = shown.data[0] == '"';
         snprintf(value, size, "%.*s", (int)shown.size - 2 * quote, shown.data + quote);
@@ -216,8 +217,7 @@ void help_man_options(const command_info *command, FILE *out) {
     print_options(command, GROUP_KEYS, ".SS Keys of \\-\\-set\n", print_man_option, out);
 }
 
-bool options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
-    bool good = true;
+void options_print_yaml(const option_values *options, const command_info *command, FILE *out) {
     fprintf(out, "# pcgpu %s: the configuration in effect\n%s:\n", command->name, command->name);
     for (int i = 0; option_at(i); i++) {
         const option_row *o = option_at(i);
@@ -225,13 +225,13 @@ bool options_print_yaml(const option_values *options, const command_info *comman
             continue;
         }
         text_stream value;
-        bool any = text_open(&value) && option_print(options, o, value.stream);
-        good = text_close(&value) && good;
-        if (any && good) {
+        text_open(&value);
+        const bool any = option_print(options, o, value.stream);
+        text_close(&value);
+        if (any) {
             char key[OPTION_KEY];
             fprintf(out, "  %s: %s\n", option_key(o, key), value.data);
         }
         text_free(&value);
     }
-    return good;
 }

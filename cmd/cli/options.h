@@ -250,7 +250,7 @@ const char *option_prefix(const option_row *option, const command_info *command)
 /* Sets the defaults of a command; those of operations come from the library. */
 void options_init(option_values *options, const command_info *command);
 void options_free(option_values *options);
-/* A copy of `text` that lives as long as `options`; NULL when memory is exhausted. */
+/* A copy of `text` that lives as long as `options`. */
 const char *options_keep(option_values *options, const char *text);
 
 /* Sets one value. On failure `why` does not contain the name of the option. */
@@ -336,6 +336,6 @@ bool completion_print(const char *shell, FILE *out);
  * names of configurations. */
 void completion_words(int count, char **words, void (*configs)(FILE *out), FILE *out);
 /* Prints the configuration in effect as YAML, which --config can read. */
-bool options_print_yaml(const option_values *options, const command_info *command, FILE *out);
+void options_print_yaml(const option_values *options, const command_info *command, FILE *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* The rows of options by name, and their values: defaults, where they come from, and the texts that they keep. */
 #include "camera_file.h"
+#include "heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,28 +78,21 @@ void options_free(option_values *options) {
 }
 
 const char *options_keep(option_values *options, const char *text) {
-    char **kept = realloc(options->kept, (options->kept_count + 1) * sizeof *kept);
-    if (!kept) {
-        return NULL;
-    }
-    options->kept = kept;
-    char *copy = strdup(text);
-    if (copy) {
-        kept[options->kept_count++] = copy;
-    }
-    return copy;
-}
-
-static bool keep_camera_file(option_values *options, const option_row *option, const char *text, reason *why) {
-    char file[CAMERA_WORD];
-    const char **kept = option->field == AT(camera) ? &options->camera_file : &options->target_camera_file;
-    return !camera_names_file(text, file) || (*kept = options_keep(options, file)) || refuse(why, "out of memory");
+    options->kept = heap_grow(options->kept, options->kept_count, sizeof *options->kept);
+    return options->kept[options->kept_count++] = heap_text("%s", text);
 }
 
 bool option_set(option_values *options, const option_row *option, const char *text, value_source source, reason *why) {
+    char file[CAMERA_WORD];
     options->source[option_index(option)] = (unsigned char)source;
-    return option->type->parse(option, text, (char *)options + option->field, why) &&
-           (option->type != &type_camera || keep_camera_file(options, option, text, why));
+    if (!option->type->parse(option, text, (char *)options + option->field, why)) {
+        return false;
+    }
+    if (option->type == &type_camera && camera_names_file(text, file)) {
+        const char **kept = option->field == AT(camera) ? &options->camera_file : &options->target_camera_file;
+        *kept = options_keep(options, file);
+    }
+    return true;
 }
 
 bool option_print(const option_values *options, const option_row *option, FILE *out) {

@@ -1,4 +1,5 @@
 /* The command line: words -> options with their values, and inputs. */
+#include "heap.h"
 #include "options.h"
 
 #include <stdlib.h>
@@ -130,11 +131,8 @@ bool command_line_parse(const command_info *command, int count, char **words, co
     for (int i = 0; i < count; i++) {
         most += strlen(words[i]);
     }
-    *line = (command_line){.assignments = calloc(most, sizeof *line->assignments),
-                           .inputs = calloc((size_t)count + 1, sizeof *line->inputs)};
-    if (!line->assignments || !line->inputs) {
-        return refuse(why, "out of memory");
-    }
+    *line = (command_line){.assignments = heap_zeroed(most, sizeof *line->assignments),
+                           .inputs = heap_zeroed((size_t)count + 1, sizeof *line->inputs)};
     bool options_ended = false;
     for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
         line->all = line->all || strcmp(words[i], "--all") == 0;

@@ -172,9 +172,8 @@ void report_captured(const char *lines) {
     }
 }
 
-void report_signal(const char *name) {
-    const char *const parts[] = {progress.drawn ? "\r\033[K" : "", "pcgpu: ", name,
-                                 " has ended the run; existing outputs are complete, start again for the others\n"};
+void report_end(const char *name, const char *sentence) {
+    const char *const parts[] = {progress.drawn ? "\r\033[K" : "", "pcgpu: ", name, sentence, "\n"};
     char line[8192];
     size_t n = 0;
     progress.drawn = false;

@@ -36,8 +36,8 @@ void report_failure(const char *name, const pcgpu_context *context);
 /* A pcgpu_log_fn; `user` points to the name of the current input. */
 void report_log(void *user, pcgpu_log_level level, const char *message);
 
-/* Reports the signal that ends the program, from its handler. */
-void report_signal(const char *name);
+/* Prints what ends the program, "pcgpu: NAME SENTENCE": from a handler of signals, and where there is no memory. */
+void report_end(const char *name, const char *sentence);
 
 /* Shows a line such as "pcgpu: a.bin: sampling, 3 s" while work takes more than half a second and standard error is a
  * terminal that can erase a line. A thread draws it. `name` and `what` must stay valid until progress_end. */

@@ -1,6 +1,7 @@
 /* A stream into memory. */
 #define _GNU_SOURCE /* fopencookie */
 #include "text.h"
+#include "heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,8 @@
 static ssize_t append(void *cookie, const char *bytes, size_t n) {
     text_stream *t = cookie;
     if (t->capacity - t->size <= n) {
-        const size_t capacity = 2 * (t->size + n + 1);
-        char *data = realloc(t->data, capacity);
-        if (!data) {
-            t->failed = true;
-            return 0;
-        }
-        t->data = data;
-        t->capacity = capacity;
+        t->capacity = 2 * (t->size + n + 1);
+        t->data = heap_take(t->data, t->capacity);
     }
     memcpy(t->data + t->size, bytes, n);
     t->size += n;
@@ -23,25 +18,22 @@ static ssize_t append(void *cookie, const char *bytes, size_t n) {
     return (ssize_t)n;
 }
 
-bool text_open(text_stream *t) {
+void text_open(text_stream *t) {
     *t = (text_stream){0};
-    t->stream = fopencookie(t, "w", (cookie_io_functions_t){.write = append});
-    t->failed = !t->stream;
-    return t->stream;
+    t->stream = heap_or_end(fopencookie(t, "w", (cookie_io_functions_t){.write = append}));
 }
 
-bool text_good(text_stream *t) {
-    t->failed = t->failed || !t->stream || fflush(t->stream) != 0;
-    return !t->failed;
+void text_flush(text_stream *t) {
+    if (t->stream) {
+        fflush(t->stream);
+    }
 }
 
-bool text_close(text_stream *t) {
-    const bool good = text_good(t);
+void text_close(text_stream *t) {
     if (t->stream) {
         fclose(t->stream);
         t->stream = NULL;
     }
-    return good;
 }
 
 void text_free(text_stream *t) {

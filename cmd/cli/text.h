@@ -1,24 +1,20 @@
-/* A stream into memory. Unlike open_memstream of glibc, which sets no error, it reports when memory is exhausted. */
+/* A stream into memory, by heap_take: open_memstream of glibc sets no error when memory is exhausted. */
 #ifndef TEXT_H
 #define TEXT_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 /* An open stream must not move in memory. */
 typedef struct text_stream {
     FILE *stream; /* NULL: not open */
-    char *data;   /* a string after text_good or text_close; NULL while nothing was written */
+    char *data;   /* a string, complete after text_flush or text_close; NULL while nothing was written */
     size_t size, capacity;
-    bool failed;
 } text_stream;
 
-/* False when memory is exhausted; the functions below accept such a stream. */
-bool text_open(text_stream *t);
-/* Flushes the stream; whether `data` is complete. */
-bool text_good(text_stream *t);
-/* The same, and closes the stream. */
-bool text_close(text_stream *t);
+void text_open(text_stream *t);
+/* These accept a stream that is not open. */
+void text_flush(text_stream *t);
+void text_close(text_stream *t);
 void text_free(text_stream *t);
 
 #endif

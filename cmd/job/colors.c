@@ -45,7 +45,7 @@ static char *find_in_folder(const char *folder, const char *input) {
             if (stem_of(input, words[w], stem, sizeof stem) &&
                 snprintf(path, sizeof path, "%s/%s%s", folder, stem, extensions[e]) < (int)sizeof path &&
                 exists(path) && (words[w] || !same_file(path, input))) {
-                return strdup(path);
+                return heap_text("%s", path);
             }
         }
     }
@@ -71,7 +71,7 @@ static bool find_all_in_folder(session *s, reason *why) {
 /* ---- a list ------------------------------------------------------------------------------------------------------ */
 
 typedef struct color_list {
-    int64_t count, capacity;
+    int64_t count;
     char **names;
     double *times; /* NaN of a line without one */
     bool timed;
@@ -80,31 +80,15 @@ typedef struct color_list {
 /* A name of a list is relative to the folder of the list. */
 static char *path_of(const char *list, const char *name) {
     const char *slash = strrchr(list, '/');
-    const size_t folder = *name == '/' || !slash ? 0 : (size_t)(slash - list) + 1, size = folder + strlen(name) + 1;
-    char *path = malloc(size);
-    if (path) {
-        snprintf(path, size, "%.*s%s", (int)folder, list, name);
-    }
-    return path;
+    return heap_text("%.*s%s", *name == '/' || !slash ? 0 : (int)(slash - list) + 1, list, name);
 }
 
-static bool add_name(color_list *l, char *name, double time) {
-    if (name && l->count == l->capacity) {
-        const int64_t capacity = 2 * l->capacity + 64;
-        char **names = realloc(l->names, (size_t)capacity * sizeof *names);
-        l->names = names ? names : l->names;
-        double *times = realloc(l->times, (size_t)capacity * sizeof *times);
-        l->times = times ? times : l->times;
-        l->capacity = names && times ? capacity : l->capacity;
-    }
-    if (!name || l->count == l->capacity) {
-        free(name);
-        return false;
-    }
+static void add_name(color_list *l, char *name, double time) {
+    l->names = heap_grow(l->names, (size_t)l->count, sizeof *l->names);
+    l->times = heap_grow(l->times, (size_t)l->count, sizeof *l->times);
     input_protect(name); /* each of the list, also one that matches no image */
     l->names[l->count] = name;
     l->times[l->count++] = time;
-    return true;
 }
 
 static bool read_list(const char *path, color_list *l, reason *why) {
@@ -125,7 +109,7 @@ static bool read_list(const char *path, color_list *l, reason *why) {
             break;
         }
         l->timed = timed;
-        good = add_name(l, path_of(path, timed ? name : line), time) || line_wrong(&f, "out of memory");
+        add_name(l, path_of(path, timed ? name : line), time);
     }
     return (f.stream ? close_lines(&f) : false) && good;
 }
@@ -143,11 +127,8 @@ static bool match_times(session *s, const color_list *l, reason *why) {
             best = fabs(l->times[k] - time) < fabs(l->times[best] - time) ? k : best;
         }
         const bool near = l->count > 0 && fabs(l->times[best] - time) <= TIMED_NEAR;
-        s->colors[i] = near ? strdup(l->names[best]) : NULL;
+        s->colors[i] = near ? heap_text("%s", l->names[best]) : NULL;
         missing += !near;
-        if (near && !s->colors[i]) {
-            return refuse(why, "out of memory");
-        }
     }
     if (missing == s->input_count) {
         return refuse(why, "%s: no colour image is within %g s of a depth image; give the list that belongs to them",
@@ -191,10 +172,7 @@ bool colors_find(session *s, reason *why) {
     if (!s->options->color) {
         return true;
     }
-    s->colors = calloc((size_t)s->input_count + 1, sizeof *s->colors);
-    if (!s->colors) {
-        return refuse(why, "out of memory");
-    }
+    s->colors = heap_zeroed((size_t)s->input_count, sizeof *s->colors);
     return path_is_folder(s->options->color) ? find_all_in_folder(s, why) : find_all_in_list(s, why);
 }
 

@@ -1,5 +1,6 @@
 /* Sets of files, and their content. */
 #include "file_set.h"
+#include "heap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,34 +21,27 @@ bool file_set_has(const file_set *set, const struct stat *st) {
     return set->capacity > 0 && find(set, st->st_dev, st->st_ino)->used;
 }
 
-static bool grow(file_set *set) {
+static void grow(file_set *set) {
     const file_set old = *set;
-    const size_t capacity = old.capacity ? 2 * old.capacity : 64;
-    file_identity *items = calloc(capacity, sizeof *items);
-    if (!items) {
-        return false;
-    }
-    set->capacity = capacity;
-    set->items = items;
+    set->capacity = old.capacity ? 2 * old.capacity : 64;
+    set->items = heap_zeroed(set->capacity, sizeof *set->items);
     for (size_t i = 0; i < old.capacity; i++) {
         if (old.items[i].used) {
             *find(set, old.items[i].device, old.items[i].inode) = old.items[i];
         }
     }
     free(old.items);
-    return true;
 }
 
-bool file_set_add(file_set *set, const struct stat *st) {
+void file_set_add(file_set *set, const struct stat *st) {
     if ((!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode)) || file_set_has(set, st)) {
-        return true;
+        return;
     }
-    if (2 * (set->count + 1) > set->capacity && !grow(set)) {
-        return false;
+    if (2 * (set->count + 1) > set->capacity) {
+        grow(set);
     }
     *find(set, st->st_dev, st->st_ino) = (file_identity){st->st_dev, st->st_ino, true};
     set->count++;
-    return true;
 }
 
 bool files_are_equal(const char *path, const char *other) {

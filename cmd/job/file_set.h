@@ -19,8 +19,8 @@ typedef struct file_set {
 } file_set;
 
 bool file_set_has(const file_set *set, const struct stat *st);
-/* Adds a regular file or a folder; others are left out. False when memory is exhausted; the set is as it was then. */
-bool file_set_add(file_set *set, const struct stat *st);
+/* Adds a regular file or a folder; others are left out. */
+void file_set_add(file_set *set, const struct stat *st);
 
 /* Whether both files can be read and have the same bytes. */
 bool files_are_equal(const char *path, const char *other);

@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "files.h"
 #include "file_set.h"
+#include "heap.h"
 #include "report.h"
 #include "unfinished.h"
 
@@ -15,7 +16,6 @@
 
 /* The files of this run, by device and inode. */
 static file_set inputs, written;
-static bool inputs_unknown;                                    /* without memory for the set: no file is replaced */
 static bool keeping_is_possible;                               /* set once, before the first output */
 static pthread_mutex_t sets_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards both sets, which allocate */
 
@@ -25,14 +25,14 @@ void input_protect(const char *path) {
     struct stat st;
     if ((path_is_dash(path) ? fstat(STDIN_FILENO, &st) : stat(path, &st)) == 0) {
         pthread_mutex_lock(&sets_mutex);
-        inputs_unknown = !file_set_add(&inputs, &st) || inputs_unknown;
+        file_set_add(&inputs, &st);
         pthread_mutex_unlock(&sets_mutex);
     }
 }
 
 static bool is_in(const file_set *set, const struct stat *st) {
     pthread_mutex_lock(&sets_mutex);
-    const bool is = file_set_has(set, st) || (set == &inputs && inputs_unknown);
+    const bool is = file_set_has(set, st);
     pthread_mutex_unlock(&sets_mutex);
     return is;
 }
@@ -46,7 +46,7 @@ bool path_is_link(const char *path) {
 
 char *path_folder(const char *path) {
     const char *slash = strrchr(path, '/');
-    return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    return slash ? heap_text("%.*s", (int)(slash - path) + 1, path) : heap_text(".");
 }
 
 bool path_is_folder(const char *path) {
@@ -127,7 +127,7 @@ bool output_check(const char *path, existing_file existing, bool text) {
         return false;
     }
     char *folder = path_folder(path);
-    bool good = folder && access(folder, W_OK | X_OK) == 0;
+    const bool good = access(folder, W_OK | X_OK) == 0;
     if (!good) {
         report_error(path, "%s; give an output in a folder that can be written", strerror(errno));
     }
@@ -157,14 +157,8 @@ static void set_mode(int fd, const struct stat *replaced) {
 /* Creates final's temporary neighbour ".NAME.pcgpu-XXXXXX". */
 static bool open_temporary(output *o, const struct stat *replaced) {
     int folder = (int)(path_base(o->final) - o->final);
-    size_t size = strlen(o->final) + 24;
     sigset_t before;
-    o->temporary = malloc(size);
-    if (!o->temporary) {
-        report_error(o->path, "out of memory");
-        return false;
-    }
-    snprintf(o->temporary, size, "%.*s.%.200s.pcgpu-XXXXXX", folder, o->final, o->final + folder);
+    o->temporary = heap_text("%.*s.%.200s.pcgpu-XXXXXX", folder, o->final, o->final + folder);
     files_lock(&before);
     const bool twice = unfinished_has(o->final);
     int fd = twice ? -1 : mkstemp(o->temporary);
@@ -195,24 +189,15 @@ static bool open_temporary(output *o, const struct stat *replaced) {
 }
 
 /* The canonical path of an output: links are followed, also those of the folder of a new file, so that x and ./x are
- * equal. malloc'd; NULL when memory is exhausted. */
+ * equal. malloc'd. */
 static char *resolved(const char *path, bool exists) {
-    char *whole = exists ? realpath(path, NULL) : NULL, *folder = NULL;
-    const char *base = path_base(path);
+    char *whole = exists ? realpath(path, NULL) : NULL;
     if (whole) {
         return whole;
     }
-    char *head = path_folder(path);
-    folder = head ? realpath(head, NULL) : NULL;
-    if (!folder) {
-        free(head);
-        return strdup(path); /* opening it will fail */
-    }
-    size_t size = strlen(folder) + strlen(base) + 2;
-    whole = malloc(size);
-    if (whole) {
-        snprintf(whole, size, "%s%s%s", folder, folder[1] ? "/" : "", base);
-    }
+    char *head = path_folder(path), *folder = realpath(head, NULL);
+    whole = folder ? heap_text("%s%s%s", folder, folder[1] ? "/" : "", path_base(path))
+                   : heap_text("%s", path); /* opening it will fail */
     free(head);
     free(folder);
     return whole;
@@ -229,10 +214,8 @@ char *path_followed(char *path) {
 bool output_open(output *o, const char *path, existing_file existing, bool text) {
     struct stat st;
     bool direct = false, exists = false, good = false;
-    *o = (output){.path = strdup(path), .existing = existing};
-    if (!o->path) {
-        report_error(path, "out of memory");
-    } else if (path_is_dash(path)) {
+    *o = (output){.path = heap_text("%s", path), .existing = existing};
+    if (path_is_dash(path)) {
         o->stream = stdout;
         good = !terminal_refused(path, STDOUT_FILENO, existing, text);
     } else {
@@ -240,14 +223,7 @@ bool output_open(output *o, const char *path, existing_file existing, bool text)
         good = exists ? check_existing(path, existing, &st, &direct)
                       : existing == EXISTING_REPLACED || !refuse_dead_link(path);
         o->final = good && !direct ? resolved(path, exists) : NULL;
-        if (good && direct) {
-            good = open_directly(o, text);
-        } else if (good && !o->final) {
-            report_error(path, "out of memory");
-            good = false;
-        } else if (good) {
-            good = open_temporary(o, exists ? &st : NULL);
-        }
+        good = good && (direct ? open_directly(o, text) : open_temporary(o, exists ? &st : NULL));
     }
     if (!good) {
         output_discard(o);
@@ -353,13 +329,10 @@ bool output_commit(output *o) {
     }
     if (o->temporary) {
         /* First, since a name that is taken cannot be given back. */
-        pthread_mutex_lock(&sets_mutex);
-        const bool noted = stat(o->temporary, &st) != 0 || file_set_add(&written, &st);
-        pthread_mutex_unlock(&sets_mutex);
-        if (!noted) {
-            report_error(o->path, "out of memory");
-            output_discard(o);
-            return false;
+        if (stat(o->temporary, &st) == 0) {
+            pthread_mutex_lock(&sets_mutex);
+            file_set_add(&written, &st);
+            pthread_mutex_unlock(&sets_mutex);
         }
         files_lock(&before);
         errno = 0;

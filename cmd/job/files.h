@@ -67,7 +67,7 @@ const char *path_base(const char *path);
 char *path_followed(char *path);
 /* True for "-"; NULL is accepted. */
 bool path_is_dash(const char *path);
-/* The folder of a file: "DIR/", or "."; malloc'd, NULL when memory is exhausted. */
+/* The folder of a file: "DIR/", or "."; malloc'd. */
 char *path_folder(const char *path);
 /* Whether two files have the same folder, whatever its spelling. */
 bool path_shares_folder(const char *path, const char *other);
@@ -80,8 +80,8 @@ bool folder_check(const char *path); /* whether it can be created */
 bool path_is_stream(const char *path);
 /* Whether a name in a folder is below it: relative, and without "..". */
 bool path_stays_below(const char *name);
-/* "DIR/STEM.EXT" for a folder and an input, "DIR/SUB/STEM.EXT" for one that is named "..././SUB/STEM"; malloc'd, NULL
- * when memory is exhausted. `extension` has its dot. */
+/* "DIR/STEM.EXT" for a folder and an input, "DIR/SUB/STEM.EXT" for one that is named "..././SUB/STEM"; malloc'd.
+ * `extension` has its dot. */
 char *path_in_folder(const char *folder, const char *input, const char *extension);
 
 #endif

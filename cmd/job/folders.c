@@ -1,6 +1,7 @@
 /* Folders for outputs, and the names of outputs in them. */
 #define _XOPEN_SOURCE 700 /* mkdir */
 #include "files.h"
+#include "heap.h"
 #include "report.h"
 
 #include <errno.h>
@@ -16,10 +17,9 @@ static bool cannot_create(const char *path) {
 
 bool folder_make(const char *path) {
     struct stat st;
-    char *made = strdup(path);
-    bool good = made;
-    errno = made ? 0 : ENOMEM;
-    for (char *end = made; good && end && (end = strchr(end + 1, '/'));) {
+    char *made = heap_text("%s", path);
+    bool good = true;
+    for (char *end = made; good && (end = strchr(end + 1, '/'));) {
         *end = '\0';
         good = mkdir(made, 0777) == 0 || errno == EEXIST;
         *end = '/';
@@ -30,15 +30,15 @@ bool folder_make(const char *path) {
 }
 
 bool folder_check(const char *path) {
-    char *above = strdup(path);
+    char *above = heap_text("%s", path);
     bool good = false;
-    errno = above ? 0 : ENOMEM;
+    errno = 0;
     for (char *end = above; end && (end = strrchr(above, '/'));) {
         end[end == above] = '\0'; /* the nearest existing folder decides; "/" exists */
         good = access(above, W_OK | X_OK) == 0;
         end = good || errno != ENOENT ? NULL : end;
     }
-    if (above && !good && errno == ENOENT && !strchr(above, '/')) {
+    if (!good && errno == ENOENT && !strchr(above, '/')) {
         good = access(".", W_OK | X_OK) == 0;
     }
     free(above);
@@ -48,9 +48,8 @@ bool folder_check(const char *path) {
 bool path_shares_folder(const char *path, const char *other) {
     char *folders[] = {path_folder(path), path_folder(other)};
     struct stat a, b;
-    const bool both = folders[0] && folders[1], there = both && stat(folders[0], &a) == 0 && stat(folders[1], &b) == 0;
-    const bool same =
-        there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : both && strcmp(folders[0], folders[1]) == 0;
+    const bool there = stat(folders[0], &a) == 0 && stat(folders[1], &b) == 0;
+    const bool same = there ? a.st_dev == b.st_dev && a.st_ino == b.st_ino : strcmp(folders[0], folders[1]) == 0;
     free(folders[0]);
     free(folders[1]);
     return same;
@@ -69,7 +68,7 @@ char *path_in_folder(const char *folder, const char *input, const char *extensio
     static const char double_extension[] = ".pcd.bin"; /* nuScenes */
     const char *below = strstr(input, "/./"), *name = path_is_dash(input) ? "stdin" : path_base(input);
     const char *base = below && !path_is_dash(input) ? below + 3 : name; /* with its sub-folder */
-    size_t stem = strlen(base), two = strlen(double_extension), size;
+    size_t stem = strlen(base), two = strlen(double_extension);
     const size_t least = (size_t)(name - base) + 1; /* of ".x", nothing is an extension */
     if (stem > least + 3 && strcmp(base + stem - 3, ".gz") == 0) {
         stem -= 3;
@@ -83,11 +82,6 @@ char *path_in_folder(const char *folder, const char *input, const char *extensio
     } else if (dot > least) {
         stem = dot - 1;
     }
-    size = strlen(folder) + stem + strlen(extension) + 2;
-    char *path = malloc(size);
-    if (path) {
-        bool slashed = folder[0] && folder[strlen(folder) - 1] == '/';
-        snprintf(path, size, "%s%s%.*s%s", folder, slashed ? "" : "/", (int)stem, base, extension);
-    }
-    return path;
+    const bool slashed = folder[0] && folder[strlen(folder) - 1] == '/';
+    return heap_text("%s%s%.*s%s", folder, slashed ? "" : "/", (int)stem, base, extension);
 }

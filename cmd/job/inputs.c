@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE /* scandir */
 #include "inputs.h"
 #include "files.h"
+#include "heap.h"
 #include "lines.h"
 #include "timed.h"
 
@@ -25,32 +26,16 @@ void input_list_free(input_list *list) {
 }
 
 /* Takes over a malloc'd path. */
-static bool append(input_list *list, char *path, reason *why) {
-    if (path && list->count == list->capacity) {
-        const int capacity = list->capacity ? 2 * list->capacity : 64;
-        const char **paths =
-            list->capacity < INT32_MAX / 2 ? realloc(list->paths, (size_t)capacity * sizeof *paths) : NULL;
-        list->paths = paths ? paths : list->paths;
-        list->capacity = paths ? capacity : list->capacity;
-    }
-    if (!path || list->count == list->capacity) {
-        free(path);
-        return refuse(why, "out of memory");
-    }
+static void append(input_list *list, char *path) {
+    list->paths = heap_grow(list->paths, (size_t)list->count, sizeof *list->paths);
     list->paths[list->count++] = path;
-    return true;
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 static char *joined(const char *folder, const char *between, const char *name) {
     const size_t length = strlen(folder), slashes = length > 0 && folder[length - 1] == '/';
-    const size_t size = length + strlen(between) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path) {
-        snprintf(path, size, "%s%s%s%s", folder, slashes ? "" : "/", between, name);
-    }
-    return path;
+    return heap_text("%s%s%s%s", folder, slashes ? "" : "/", between, name);
 }
 
 static int is_visible(const struct dirent *entry) {
@@ -89,17 +74,16 @@ static bool add_entry(input_list *list, const input_options *how, const char *fo
     struct stat st;
     const pcgpu_format_info *format = pcgpu_format_of_path(name);
     char *path = joined(folder, "", name);
-    bool good = path || refuse(why, "out of memory");
-    const bool there = path && stat(path, &st) == 0;
-    if (there ? S_ISREG(st.st_mode) && (how->any_format || is_taken(format)) : path && is_dead_link(how, path, name)) {
-        return append(list, path, why);
+    bool good = true;
+    const bool there = stat(path, &st) == 0;
+    if (there ? S_ISREG(st.st_mode) && (how->any_format || is_taken(format)) : is_dead_link(how, path, name)) {
+        append(list, path);
+        return true;
     }
     if (there && is_entered(list, how, path, &st)) {
-        char *inner = below ? path : joined(folder, "./", name);
-        good = inner ? list_folder(list, how, inner, true, why) : refuse(why, "out of memory");
-        if (inner != path) {
-            free(inner);
-        }
+        char *inner = joined(folder, below ? "" : "./", name);
+        good = list_folder(list, how, inner, true, why);
+        free(inner);
     }
     free(path);
     return good;
@@ -113,8 +97,10 @@ static bool list_folder(input_list *list, const input_options *how, const char *
     if (n < 0) {
         return refuse(why, "%s: %s; give a folder that can be read", folder, strerror(errno));
     }
-    bool good =
-        !how->follow || stat(folder, &st) != 0 || file_set_add(&list->entered, &st) || refuse(why, "out of memory");
+    bool good = true;
+    if (how->follow && stat(folder, &st) == 0) {
+        file_set_add(&list->entered, &st);
+    }
     for (int i = 0; i < n; i++) {
         good = good && add_entry(list, how, folder, entries[i]->d_name, below, why);
         free(entries[i]);
@@ -136,7 +122,8 @@ static bool add(input_list *list, const input_options *how, const char *path, bo
         return refuse(why, "%s: %s; give a folder that can be read", path, strerror(errno));
     }
     if (!is_folder(path, &st)) {
-        return append(list, strdup(strcmp(path, "/dev/stdin") == 0 ? "-" : path), why);
+        append(list, heap_text("%s", strcmp(path, "/dev/stdin") == 0 ? "-" : path));
+        return true;
     }
     if (!alone && is_output(how, &st)) {
         return true; /* as the shell's * names it, too */
@@ -150,8 +137,7 @@ static bool add(input_list *list, const input_options *how, const char *path, bo
 
 /* ---- lists of names ---------------------------------------------------------------------------------------------- */
 
-/* The name of a line "TIME NAME", which is relative to the folder of the list; NULL for another line, and without
- * memory. */
+/* The name of a line "TIME NAME", which is relative to the folder of the list; NULL for another line. */
 static char *timed_name(const char *list, const char *line) {
     char name[TIMED_NAME];
     double time;
@@ -160,7 +146,7 @@ static char *timed_name(const char *list, const char *line) {
         return NULL;
     }
     char *folder = name[0] == '/' || stat(name, &st) == 0 ? NULL : path_folder(list);
-    char *path = folder ? joined(folder, "", name) : strdup(name);
+    char *path = folder ? joined(folder, "", name) : heap_text("%s", name);
     free(folder);
     return path;
 }

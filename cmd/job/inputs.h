@@ -8,7 +8,7 @@
 
 typedef struct input_list {
     const char **paths; /* each malloc'd */
-    int count, capacity;
+    int count;
     file_set entered; /* folders, with --set follow */
 } input_list;
 

@@ -10,7 +10,7 @@
 /* Makes the sub-folder of an output. */
 static bool make_folder_of(const char *name) {
     char *folder = path_folder(name);
-    const bool good = folder && folder_make(folder);
+    const bool good = folder_make(folder);
     free(folder);
     return good;
 }
@@ -20,10 +20,6 @@ static bool open_output(job *j, const option_row *option, const char *path) {
     const session *s = j->session;
     job_output *slot = &j->outputs[j->output_count];
     char *name = output_name(s, option, path, j->inputs[0]);
-    if (!name) {
-        report_error(path, "out of memory");
-        return false;
-    }
     bool good = !path_is_folder(path) || !strstr(j->inputs[0], "/./") || make_folder_of(name);
     good = good && output_open(&slot->file, name, session_existing(s), output_is_text(s, option));
     free(name);
@@ -206,13 +202,10 @@ static void name_shared(const job *j, json *names) {
 }
 
 /* Opens the stream for the result of the job, which --json prints at the end. */
-static int open_result(job *j) {
+static void open_result(job *j) {
     job_switch(j);
-    if (!text_open(&j->members)) {
-        report_error(j->names[0], "out of memory");
-    }
+    text_open(&j->members);
     j->result = (json){.out = j->members.stream, .first = true};
-    return j->members.stream ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* Commits all outputs, or removes all. `members` receives their names for --json. */
@@ -229,11 +222,8 @@ static int commit_outputs(job *j, int code, text_stream *members) {
         good = output_finish(&j->outputs[i].file);
         code = good ? code : EXIT_FAILED;
     }
-    if (good && !(text_good(members) && text_good(&j->members))) {
-        report_error(j->names[0], "out of memory");
-        good = false;
-        code = EXIT_FAILED;
-    }
+    text_flush(members);
+    text_flush(&j->members);
     for (int i = 0; i < j->output_count; i++) {
         output *file = &j->outputs[i].file;
         if (!good) {
@@ -267,8 +257,8 @@ int job_open(job *j, session *s, const char **inputs, int count) {
     }
     j->projective = count > 0 && command->takes_images && command->takes_images(s, inputs, count);
     j->in_pieces = count == 1 && command->reads_pieces && command->reads_pieces(s, inputs[0]);
-    const int code = open_result(j);
-    return code == EXIT_DONE ? read_job(j) : code;
+    open_result(j);
+    return read_job(j);
 }
 
 int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
@@ -291,8 +281,8 @@ int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
     return code;
 }
 
-int job_open_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
-                  const pcgpu_depth_counts *depth, double read_seconds) {
+void job_open_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
+                   const pcgpu_depth_counts *depth, double read_seconds) {
     *j = (job){.session = s, .count = 1, .points_out = -1, .shares = true, .inputs = {input}, .names = {input}};
     j->begin = seconds_now();
     j->read_seconds = read_seconds;
@@ -301,7 +291,7 @@ int job_open_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcg
     j->depth[0] = *depth;
     *cloud = (pcgpu_cloud){0};
     *image = (pcgpu_depth){0};
-    return open_result(j);
+    open_result(j);
 }
 
 static void job_free(job *j) {
@@ -314,10 +304,7 @@ static void job_free(job *j) {
 
 int job_close(job *j, int code) {
     text_stream outputs;
-    if (!text_open(&outputs)) {
-        report_error(j->names[0], "out of memory");
-        code = EXIT_FAILED;
-    }
+    text_open(&outputs);
     code = commit_outputs(j, code, &outputs);
     report_keep_error(NULL);
     progress_end();

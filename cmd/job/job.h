@@ -4,6 +4,7 @@
 #define JOB_H
 
 #include "files.h"
+#include "heap.h"
 #include "inputs.h"
 #include "options.h"
 #include "pairs.h"
@@ -79,8 +80,8 @@ int jobs_close(job *jobs, int count, int code);
 /* Reads one input of a job of all inputs, which becomes the input that messages name. Returns an exit code. */
 int job_read_input(job *j, const char *input, pcgpu_cloud *cloud);
 /* Opens the job of a scan that was read elsewhere: takes over the cloud. The job has no outputs. */
-int job_open_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
-                  const pcgpu_depth_counts *depth, double read_seconds);
+void job_open_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
+                   const pcgpu_depth_counts *depth, double read_seconds);
 
 /* job_report.c: writes an option and its value, or null, as a member. */
 void json_option(json *out, const option_values *values, const option_row *option);
@@ -111,7 +112,7 @@ existing_file session_existing(const session *session);
 /* With --skip-existing: whether all outputs of job i exist; they appeared complete. The transform of a pair is known,
  * too. */
 bool session_skips(const session *session, int i);
-bool session_print_skipped(const session *session, int i); /* its object of --json; false after an error message */
+void session_print_skipped(const session *session, int i); /* its object of --json */
 /* The number of jobs of the run, and the input that names the outputs of job i. */
 int session_job_count(const session *session);
 /* "batch" or "merge", the option that puts all inputs into one output, or NULL. */
@@ -127,7 +128,7 @@ void session_settings(session *session, pcgpu_settings *settings);
 bool session_json_begin(session *session, bool dry);
 int session_json_end(session *session, int code);
 /* The line that --json has of job i from an earlier run, or NULL. */
-const char *session_line_before(const session *session, int i, bool *failed); /* failed: out of memory */
+const char *session_line_before(const session *session, int i);
 /* The transform of pair i in it; false when the pair was not done. */
 bool session_pair_before(const session *session, int i, double T[16]);
 /* Opens the library's context and the --json file; returns an exit code. */
@@ -153,7 +154,7 @@ bool output_is_picture(const option_values *options, const option_row *option, c
 
 /* The path of an output; NULL without one, and for an option that is no output of the command. */
 const char *output_path(const session *session, const option_row *option);
-/* The output of one input: `path`, or in a folder a name derived from the input. malloc'd; NULL without memory. */
+/* The output of one input: `path`, or in a folder a name derived from the input. malloc'd. */
 char *output_name(const session *session, const option_row *option, const char *path, const char *input);
 bool output_is_text(const session *session, const option_row *option);
 /* The format of an input before it is read: as given, from the name, bin for streams, else from the content; or

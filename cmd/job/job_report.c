@@ -91,17 +91,15 @@ void session_json_close(json *out) {
     fflush(out->out); /* a signal leaves the lines so far */
 }
 
-bool session_print_skipped(const session *s, int i) {
+void session_print_skipped(const session *s, int i) {
     json out;
-    bool failed = false;
-    const char *before = s->json.stream ? session_line_before(s, i, &failed) : NULL;
-    if (failed) {
-        report_error(input_name(session_input_of(s, i)), "out of memory");
-    } else if (before) {
+    const char *before = s->json.stream ? session_line_before(s, i) : NULL;
+    if (before) {
         fputs(before, s->json.stream);
+        return;
     }
-    if (failed || before || !session_json_open(s, &out)) {
-        return !failed;
+    if (!session_json_open(s, &out)) {
+        return;
     }
     const char *input = session_input_of(s, i);
     json_key(&out, "inputs");
@@ -109,7 +107,6 @@ bool session_print_skipped(const session *s, int i) {
     json_integer(&out, "exit_code", EXIT_DONE);
     json_boolean(&out, "skipped", true);
     session_json_close(&out);
-    return true;
 }
 
 void job_print_json(const job *j, int code, const char *outputs) {

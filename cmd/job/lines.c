@@ -1,6 +1,7 @@
 /* Text files, line by line. */
 #include "lines.h"
 #include "files.h"
+#include "heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -33,11 +34,8 @@ bool next_line(line_file *f) {
     size_t n = 0;
     int c = EOF;
     const int line_end = f->zero_ends ? '\0' : '\n';
-    f->line = f->line ? f->line : malloc(LINE_LIMIT + 1); /* once, so that it cannot fail within a file */
+    f->line = f->line ? f->line : heap_take(NULL, LINE_LIMIT + 1);
     f->number++;
-    if (!f->line) {
-        return fail(f, "out of memory");
-    }
     errno = 0;
     while (n < LINE_LIMIT && (c = getc(f->stream)) != EOF && c != line_end) {
         f->line[n++] = (char)c;

@@ -1,5 +1,6 @@
 /* Lists of pairs of clouds. */
 #include "pairs.h"
+#include "heap.h"
 #include "lines.h"
 
 #include <stdlib.h>
@@ -34,33 +35,19 @@ static const char *split(char *line, const char **source, const char **target) {
     return NULL;
 }
 
-/* Makes space for one more pair: the capacity doubles at powers of two. */
-static bool grow(pair_list *list) {
-    const size_t capacity = list->count ? 2 * (size_t)list->count : 1;
-    if ((list->count & (list->count - 1)) != 0) {
-        return true;
-    }
-    if (list->count > INT32_MAX / 4) {
-        return false;
-    }
-    const char **inputs = realloc(list->inputs, 2 * capacity * sizeof *inputs);
-    list->inputs = inputs ? inputs : list->inputs;
-    int64_t *lines = realloc(list->lines, capacity * sizeof *lines);
-    list->lines = lines ? lines : list->lines;
-    char **text = realloc(list->text, capacity * sizeof *text);
-    list->text = text ? text : list->text;
-    return inputs && lines && text;
-}
-
+/* Returns what is wrong with the line, or NULL. */
 static const char *append(pair_list *list, const char *line, int64_t number) {
-    char *text = grow(list) ? strdup(line) : NULL;
-    const size_t i = 2 * (size_t)list->count;
-    const char *wrong = text ? split(text, &list->inputs[i], &list->inputs[i + 1]) : "out of memory";
+    const size_t n = (size_t)list->count;
+    char *text = heap_text("%s", line);
+    list->inputs = heap_grow(list->inputs, n, 2 * sizeof *list->inputs);
+    list->lines = heap_grow(list->lines, n, sizeof *list->lines);
+    list->text = heap_grow(list->text, n, sizeof *list->text);
+    const char *wrong = split(text, &list->inputs[2 * n], &list->inputs[2 * n + 1]);
     if (wrong) {
         free(text);
         return wrong;
     }
-    list->text[list->count] = text;
+    list->text[n] = text;
     list->lines[list->count++] = number;
     return NULL;
 }

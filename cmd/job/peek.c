@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* fopencookie */
 #include "peek.h"
 #include "files.h"
+#include "heap.h"
 #include "report.h"
 
 #include <errno.h>
@@ -25,37 +26,26 @@ static ssize_t read_on(void *cookie, char *out, size_t n) {
 
 bool peek_open(peek *p, const char *path) {
     struct stat st;
-    const char *wrong = "out of memory";
     FILE *stream = input_open(path);
     *p = (peek){.stream = stream, .original = stream};
     if (!stream) {
         return false;
     }
-    p->head = calloc(PEEK_HEAD + 1, 1);
-    if (!p->head) {
-        goto failed;
-    }
     if (fstat(fileno(stream), &st) != 0) { /* what the input is must not depend on it */
-        wrong = strerror(errno);
-        goto failed;
+        report_error(input_name(path), "%s", strerror(errno));
+        input_close(stream);
+        return false;
     }
+    p->head = heap_zeroed(PEEK_HEAD + 1, 1);
     if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode)) {
         return true;
     }
     const long begin = ftell(stream);
     p->size = fread(p->head, 1, PEEK_HEAD, stream);
-    if (begin >= 0 && fseek(stream, begin, SEEK_SET) == 0) {
-        return true;
+    if (begin < 0 || fseek(stream, begin, SEEK_SET) != 0) {
+        p->stream = heap_or_end(fopencookie(p, "r", (cookie_io_functions_t){.read = read_on}));
     }
-    p->stream = fopencookie(p, "r", (cookie_io_functions_t){.read = read_on});
-    if (p->stream) {
-        return true;
-    }
-failed:
-    report_error(input_name(path), "%s", wrong);
-    input_close(stream);
-    free(p->head);
-    return false;
+    return true;
 }
 
 void peek_close(peek *p) {

@@ -30,7 +30,6 @@ typedef struct pipeline {
     bool lost[MOST_GPUS]; /* by the place of a GPU in --device */
     int worst;
     printed **kept;    /* by jobs; NULL: not done, or printed */
-    printed none;      /* of a job without memory for more */
     int not_converged; /* of those that are done */
     int failures;      /* among those that have been printed */
     const char *failed[NAMED_FAILURES];
@@ -63,12 +62,11 @@ static void free_texts(printed *k) {
 }
 
 static void free_printed(pipeline *p, int i) {
-    printed *k = p->kept[i];
-    if (k && k != &p->none) {
-        free_texts(k);
-        free(k);
+    if (p->kept[i]) {
+        free_texts(p->kept[i]);
+        free(p->kept[i]);
+        p->kept[i] = NULL;
     }
-    p->kept[i] = NULL;
 }
 
 /* Prints what has its turn. With the mutex. */
@@ -130,26 +128,17 @@ static int take_job(pipeline *p) {
     return i;
 }
 
-static bool open_printed(printed *k, const session *s) {
-    return k && text_open(&k->messages) && text_open(&k->out) && (!s->lines || text_open(&k->lines)) &&
-           (!s->json.stream || text_open(&k->json));
-}
-
-static bool close_printed(printed *k) {
-    return text_close(&k->messages) && text_close(&k->out) && (!k->lines.stream || text_close(&k->lines)) &&
-           (!k->json.stream || text_close(&k->json));
-}
-
 static int run_or_skip(session *s, int i, bool skipped, job_function process) {
-    if (skipped && !session_print_skipped(s, i)) {
-        return EXIT_FAILED;
+    if (!skipped) {
+        return job_run(s, i, process);
     }
-    if (skipped && s->options->pairs) {
+    session_print_skipped(s, i);
+    if (s->options->pairs) {
         job j = {.session = s, .line = s->pairs.lines[i]};
         session_pair_before(s, i, j.transform);
         s->command->after_job(&j, EXIT_DONE);
     }
-    return skipped ? EXIT_DONE : job_run(s, i, process);
+    return EXIT_DONE;
 }
 
 /* The GPU fails, and no other job should use it. */
@@ -208,6 +197,14 @@ static bool move_to_next_gpu(pipeline *p, session *own, int *gpu, int *tried) {
 }
 
 static int run_captured(pipeline *p, session *own, int i, bool skipped, printed *k) {
+    text_open(&k->messages);
+    text_open(&k->out);
+    if (p->session->lines) {
+        text_open(&k->lines);
+    }
+    if (p->session->json.stream) {
+        text_open(&k->json);
+    }
     report_capture(k->messages.stream);
     own->out = k->out.stream;
     own->lines = k->lines.stream;
@@ -215,29 +212,25 @@ static int run_captured(pipeline *p, session *own, int i, bool skipped, printed 
     own->device_failed = own->device_lost = false;
     const int code = run_or_skip(own, i, skipped, p->process);
     report_capture(NULL);
+    text_close(&k->messages);
+    text_close(&k->out);
+    text_close(&k->lines);
+    text_close(&k->json);
     return code;
 }
 
 static void run_job(pipeline *p, session *own, int i, int *gpu) {
-    printed *k = calloc(1, sizeof *k);
-    int code = EXIT_FAILED, tried = 0;
+    printed *k = heap_zeroed(1, sizeof *k);
+    int tried = 0;
     const bool skipped = session_skips(own, i);
-    bool good = open_printed(k, p->session);
-    while (good) {
-        code = run_captured(p, own, i, skipped, k);
-        if (code != EXIT_FAILED || !move_to_next_gpu(p, own, gpu, &tried)) {
-            break;
-        }
+    int code = run_captured(p, own, i, skipped, k);
+    while (code == EXIT_FAILED && move_to_next_gpu(p, own, gpu, &tried)) {
         free_texts(k);
-        good = open_printed(k, p->session);
+        code = run_captured(p, own, i, skipped, k);
     }
-    if (!good || !close_printed(k)) {
-        report_error(input_name(session_input_of(own, i)), "out of memory");
-        code = EXIT_FAILED;
-    }
+    k->failed = has_failed(code);
     pthread_mutex_lock(&p->mutex);
-    p->kept[i] = k ? k : &p->none;
-    p->kept[i]->failed = has_failed(code);
+    p->kept[i] = k;
     count_job(p, i, skipped, code);
     print_kept(p);
     pthread_mutex_unlock(&p->mutex);
@@ -292,11 +285,7 @@ static int run_pipeline(session *s, job_function process, int most) {
     }
     p.workers = p.workers > 1 ? p.workers : 1; /* without a job, too */
     s->at_once = p.workers;
-    p.kept = calloc((size_t)p.jobs, sizeof *p.kept);
-    if (!p.kept) {
-        report_error(NULL, "out of memory");
-        return EXIT_FAILED;
-    }
+    p.kept = heap_zeroed((size_t)p.jobs, sizeof *p.kept);
     pthread_mutex_init(&p.mutex, NULL);
     progress_run_begin(p.jobs);
     run_workers(&p);

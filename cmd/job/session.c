@@ -76,11 +76,9 @@ static bool same_place(const char *path, const char *other) {
     if (path_is_stream(path) || path_is_folder(path)) {
         return false;
     }
-    char *a = strdup(path), *b = strdup(other);
-    a = a ? path_followed(a) : NULL;
-    b = b ? path_followed(b) : NULL;
-    bool same = is_or_extends(path, other) || is_or_extends(other, path);
-    same = same || (a && b && (is_or_extends(a, other) || is_or_extends(b, path) || strcmp(a, b) == 0));
+    char *a = path_followed(heap_text("%s", path)), *b = path_followed(heap_text("%s", other));
+    const bool same = is_or_extends(path, other) || is_or_extends(other, path) || is_or_extends(a, other) ||
+                      is_or_extends(b, path) || strcmp(a, b) == 0;
     free(a);
     free(b);
     return same;
@@ -149,7 +147,7 @@ bool session_skips(const session *s, int i) {
         const char *path = output_path(s, o);
         if (path && (!s->options->pairs || (o->flags & OPTION_MAIN))) { /* pairs share the others */
             char *name = output_name(s, o, path, session_input_of(s, i));
-            all = name && !path_is_stream(name) && access(name, F_OK) == 0;
+            all = !path_is_stream(name) && access(name, F_OK) == 0;
             outputs++;
             free(name);
         }
@@ -233,11 +231,11 @@ static bool try_output(const session *s, const option_row *row, const char *path
         return folder_check(path); /* the run will create it */
     }
     for (int i = 0; i < files; i++) {
-        char *name = output_name(s, row, path, session_input_of(s, i)), *folder = name ? path_folder(name) : NULL;
-        if (folder && path_is_folder(path) && access(folder, F_OK) != 0) {
+        char *name = output_name(s, row, path, session_input_of(s, i)), *folder = path_folder(name);
+        if (path_is_folder(path) && access(folder, F_OK) != 0) {
             good = folder_check(folder) && good; /* the run will create the sub-folder */
         } else if (!session_skips(s, i)) {
-            good = name && output_check(name, session_existing(s), output_is_text(s, row)) && good;
+            good = output_check(name, session_existing(s), output_is_text(s, row)) && good;
         }
         free(folder);
         free(name);
@@ -265,10 +263,7 @@ int session_dry_run(session *s) {
     if (good && code == EXIT_DONE) {
         option_values effect;
         session_effective_options(s, s->inputs, s->input_count, &effect);
-        good = options_print_yaml(&effect, s->command, stdout);
-        if (!good) {
-            report_error(NULL, "out of memory");
-        }
+        options_print_yaml(&effect, s->command, stdout);
     }
     return code ? code : good ? EXIT_DONE : EXIT_FAILED;
 }

@@ -1,5 +1,4 @@
 /* Formats of inputs and outputs before a file is read. */
-#define _XOPEN_SOURCE 700 /* strndup */
 #include "job.h"
 
 #include <errno.h>
@@ -36,8 +35,8 @@ const pcgpu_format_info *found_format(const session *s, const char *path, reason
 /* The format of what a file of gzip holds, by its name without .gz; that of gzip when this says nothing. */
 static const pcgpu_format_info *packed_format(const char *path) {
     const size_t n = strlen(path);
-    char *inner = n > 3 ? strndup(path, n - 3) : NULL;
-    const pcgpu_format_info *format = inner ? pcgpu_format_of_path(inner) : NULL;
+    char *inner = heap_text("%.*s", n > 3 ? (int)n - 3 : 0, path);
+    const pcgpu_format_info *format = pcgpu_format_of_path(inner);
     free(inner);
     return format ? format : pcgpu_format_by_name("gzip");
 }

@@ -50,14 +50,14 @@ static bool take_pairs(session *s, reason *why) {
 }
 
 /* What an earlier run put there is no input. */
-static bool find_output_folders(const session *s, file_set *folders) {
-    bool good = true;
-    for (int i = 0; option_at(i) && good; i++) {
+static void find_output_folders(const session *s, file_set *folders) {
+    for (int i = 0; option_at(i); i++) {
         struct stat st;
         const char *path = output_path(s, option_at(i));
-        good = !path || stat(path, &st) != 0 || !S_ISDIR(st.st_mode) || file_set_add(folders, &st);
+        if (path && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+            file_set_add(folders, &st);
+        }
     }
-    return good;
 }
 
 /* Takes the files of folders, and of --files-from. */
@@ -79,8 +79,8 @@ static bool take_list(session *s, reason *why) {
     if (o->zero_ends && !o->files_from) {
         return refuse(why, "null is for the names of --files-from; leave it out");
     }
-    bool good = find_output_folders(s, &outputs) || refuse(why, "out of memory");
-    good = good && input_list_make(&how, s->inputs, s->input_count, &s->list, why);
+    find_output_folders(s, &outputs);
+    const bool good = input_list_make(&how, s->inputs, s->input_count, &s->list, why);
     free(outputs.items);
     s->inputs = s->list.paths;
     s->input_count = s->list.count;

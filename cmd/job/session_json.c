@@ -5,6 +5,7 @@
 #include "job.h"
 #include "json_reader.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,32 +58,22 @@ static int by_inputs(const void *a, const void *b) {
     return order ? order : q->order - p->order;
 }
 
-static bool add_line(json_lines *lines, const json_line *line) {
-    if ((lines->count & (lines->count - 1)) == 0) { /* the capacity doubles at powers of two */
-        json_line *items = realloc(lines->items, (lines->count ? 2 * (size_t)lines->count : 1) * sizeof *items);
-        if (!items) {
-            return false;
-        }
-        lines->items = items;
-    }
-    lines->items[lines->count++] = *line;
-    return true;
-}
-
-/* Adds the lines of a command; none of a file that is not there. False without memory. */
-static bool read_lines(const char *path, const char *command, json_lines *lines) {
+/* Adds the lines of a command; none of a file that is not there. */
+static void read_lines(const char *path, const char *command, json_lines *lines) {
     FILE *file = fopen(path, "r");
-    bool good = true;
-    for (json_line line = {0}; file && good; line = (json_line){.order = lines->count}) {
+    for (json_line line = {0}; file; line = (json_line){.order = lines->count}) {
         size_t size = 0;
+        errno = 0;
         if (getline(&line.text, &size, file) < 0) {
+            heap_or_end(errno == ENOMEM ? NULL : file);
             free(line.text);
             break;
         }
-        const bool known = find_inputs(&line, command);
-        good = !known || add_line(lines, &line);
-        lines->others = lines->others || !known;
-        if (!known || !good) {
+        if (find_inputs(&line, command)) {
+            lines->items = heap_grow(lines->items, (size_t)lines->count, sizeof line);
+            lines->items[lines->count++] = line;
+        } else {
+            lines->others = true;
             free(line.text);
         }
     }
@@ -92,7 +83,6 @@ static bool read_lines(const char *path, const char *command, json_lines *lines)
     if (lines->count > 0) {
         qsort(lines->items, (size_t)lines->count, sizeof *lines->items, by_inputs);
     }
-    return good;
 }
 
 /* The line of these inputs, written as in JSON, or NULL. */
@@ -126,32 +116,22 @@ bool session_json_is_stdout(const session *s) {
 
 /* Where a signal leaves the lines so far; malloc'd. Each shard has its own. */
 static char *partial_name(const session *s) {
-    char number[16] = "";
-    const size_t size = strlen(s->options->json) + sizeof number + sizeof ".partial";
-    char *name = malloc(size);
-    if (s->shard > 0) {
-        snprintf(number, sizeof number, ".%d", s->shard);
-    }
-    if (name) {
-        snprintf(name, size, "%s%s.partial", s->options->json, number);
-    }
-    return name;
+    return s->shard > 0 ? heap_text("%s.%d.partial", s->options->json, s->shard)
+                        : heap_text("%s.partial", s->options->json);
 }
 
-/* "inputs" of job i as --json writes it. */
-static const char *line_of(const session *s, const json_lines *lines, int i, bool *failed) {
+const char *session_line_before(const session *s, int i) {
     const int each = s->command->inputs_per_job;
-    text_stream text;
-    const char *found = NULL;
-    if (text_open(&text)) {
-        json_print_strings(text.stream, s->inputs + i * each, each);
+    text_stream inputs; /* as --json writes them */
+    if (!s->before) {
+        return NULL;
     }
-    *failed = !text_close(&text);
-    if (!*failed) {
-        found = find_line(lines, text.data, text.size);
-    }
-    text_free(&text);
-    return found;
+    text_open(&inputs);
+    json_print_strings(inputs.stream, s->inputs + i * each, each);
+    text_close(&inputs);
+    const char *line = find_line(s->before, inputs.data, inputs.size);
+    text_free(&inputs);
+    return line;
 }
 
 /* A run of many inputs, whose file can be continued. */
@@ -160,14 +140,9 @@ static bool grows(const session *s) {
            !session_joins(s) && (s->options->skip_existing || s->shard || session_job_count(s) > 1);
 }
 
-const char *session_line_before(const session *s, int i, bool *failed) {
-    *failed = false;
-    return s->before ? line_of(s, s->before, i, failed) : NULL;
-}
-
 bool session_pair_before(const session *s, int i, double T[16]) {
-    bool done = false, found = false, failed;
-    const char *line = session_line_before(s, i, &failed);
+    bool done = false, found = false;
+    const char *line = session_line_before(s, i);
     if (line) {
         reason unused;
         json_reader r = {.bytes = line, .size = strlen(line), .remedy = "", .why = &unused};
@@ -189,39 +164,35 @@ static existing_file json_existing(const session *s) {
     const option_values *o = s->options;
     bool shared = s->shard && s->before && !s->before->others;
     for (int i = 0; i < session_job_count(s) && shared; i++) {
-        bool failed;
-        shared = !line_of(s, s->before, i, &failed) && !failed;
+        shared = !session_line_before(s, i);
     }
     return existing_of(o->force || o->skip_existing || shared);
 }
 
 bool session_json_begin(session *s, bool dry) {
     const option_values *o = s->options;
+    if (!o->json) {
+        return true;
+    }
     char *partial = NULL;
-    bool good = true;
     if (grows(s)) {
-        s->before = calloc(1, sizeof *s->before);
+        s->before = heap_zeroed(1, sizeof *s->before);
         partial = partial_name(s);
-        good = s->before && partial && read_lines(o->json, s->command->name, s->before);
-        const bool others = good && s->before->others;
-        good = good && read_lines(partial, s->command->name, s->before);
-        if (good && s->before->others && !others) { /* a file of someone else */
+        read_lines(o->json, s->command->name, s->before);
+        const bool others = s->before->others;
+        read_lines(partial, s->command->name, s->before);
+        if (s->before->others && !others) { /* a file of someone else */
             free(partial);
             partial = NULL;
         }
     }
-    if (!good) {
-        report_error(o->json, "out of memory");
-    } else if (o->json && dry) {
-        good = path_is_dash(o->json) || output_check(o->json, json_existing(s), true);
-    } else if (o->json) {
-        good = output_open(&s->json, o->json, json_existing(s), true);
+    if (dry) {
+        free(partial);
+        return path_is_dash(o->json) || output_check(o->json, json_existing(s), true);
     }
-    if (good && !dry) {
-        s->json.partial = partial;
-        partial = NULL;
-    }
-    free(partial);
+    const bool good = output_open(&s->json, o->json, json_existing(s), true);
+    s->json.partial = good ? partial : NULL;
+    free(good ? NULL : partial);
     return good;
 }
 
@@ -238,21 +209,18 @@ static int lock(const char *path) {
 }
 
 /* Adds the lines of other shards to those of this one. */
-static bool add_others(session *s) {
+static void add_others(session *s) {
     json_lines own = {0}, all = {0};
-    bool good = fflush(s->json.stream) == 0 && read_lines(s->json.temporary, s->command->name, &own) &&
-                read_lines(s->options->json, s->command->name, &all);
-    for (int i = 0; i < all.count && good; i++) {
+    fflush(s->json.stream); /* the commit reports errors */
+    read_lines(s->json.temporary, s->command->name, &own);
+    read_lines(s->options->json, s->command->name, &all);
+    for (int i = 0; i < all.count; i++) {
         if (!find_line(&own, all.items[i].inputs, all.items[i].length)) {
             fputs(all.items[i].text, s->json.stream);
         }
     }
     free_lines(&own);
     free_lines(&all);
-    if (!good) {
-        report_error(s->options->json, "out of memory");
-    }
-    return good;
 }
 
 static bool commit(session *s) {
@@ -262,13 +230,9 @@ static bool commit(session *s) {
     const int fd = shared ? lock(s->options->json) : -1;
     if (shared) {
         s->json.existing = EXISTING_REPLACED;
+        add_others(s);
     }
-    bool good = !shared || add_others(s);
-    if (good) {
-        good = output_commit(&s->json);
-    } else {
-        output_discard(&s->json);
-    }
+    const bool good = output_commit(&s->json);
     if (fd >= 0) {
         close(fd);
     }

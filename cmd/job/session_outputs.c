@@ -51,7 +51,7 @@ static const char *output_extension(const session *s, const char *path, const ch
 char *output_name(const session *s, const option_row *option, const char *path, const char *input) {
     char extension[64];
     if (!path_is_folder(path)) {
-        return strdup(path);
+        return heap_text("%s", path);
     }
     if (option->flags & OPTION_MAIN) {
         snprintf(extension, sizeof extension, "%s", output_extension(s, path, input));
@@ -104,25 +104,20 @@ bool session_check_names(const session *s, const option_row *o, const char *fold
     if (!check_below(s, why)) {
         return false;
     }
-    named *names = calloc((size_t)jobs, sizeof *names);
-    bool links = false; /* then two names may be one file */
-    int n = 0;
-    while (names && n < jobs && (names[n].name = output_name(s, o, folder, session_input_of(s, n)))) {
-        links = links || path_is_link(names[n].name);
-        names[n].job = n;
-        n++;
+    named *names = heap_zeroed((size_t)jobs, sizeof *names);
+    bool links = false, good = true; /* links: then two names may be one file */
+    for (int i = 0; i < jobs; i++) {
+        names[i] = (named){output_name(s, o, folder, session_input_of(s, i)), i};
+        links = links || path_is_link(names[i].name);
     }
-    for (int i = 0; i < n && links; i++) {
+    for (int i = 0; i < jobs && links; i++) {
         names[i].name = path_followed(names[i].name);
     }
-    bool good = n == jobs || refuse(why, "out of memory");
-    if (good) {
-        qsort(names, (size_t)n, sizeof *names, by_name);
-    }
-    for (int i = 1; i < n && good; i++) {
+    qsort(names, (size_t)jobs, sizeof *names, by_name);
+    for (int i = 1; i < jobs && good; i++) {
         good = strcmp(names[i - 1].name, names[i].name) != 0 || refuse_clash(s, &names[i - 1], &names[i], why);
     }
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < jobs; i++) {
         free(names[i].name);
     }
     free(names);

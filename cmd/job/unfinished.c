@@ -1,5 +1,6 @@
 /* Outputs that are not complete, and the signals that end the program. */
 #include "unfinished.h"
+#include "heap.h"
 #include "report.h"
 
 #include <pthread.h>
@@ -34,10 +35,10 @@ static const struct {
 enum { ENDING = sizeof ending / sizeof ending[0] };
 
 /* Prints which signal ended the program; SIGPIPE prints nothing. */
-static void report_end(int number) {
+static void report_signal(int number) {
     for (int i = 0; i < ENDING; i++) {
         if (ending[i].number == number && ending[i].name) {
-            report_signal(ending[i].name);
+            report_end(ending[i].name, " has ended the run; existing outputs are complete, start again for the others");
         }
     }
 }
@@ -64,14 +65,21 @@ static void end_by_signal(int number) {
     }
     take_lock(); /* for good */
     remove_pending();
-    report_end(number);
+    report_signal(number);
     signal(number, SIG_DFL);
     raise(number);
 }
 
+/* For good: no thread adds a file after this. */
+static void lock_and_remove(void) {
+    sigset_t before;
+    files_lock(&before);
+    remove_pending();
+}
+
 void files_catch_signals(void) {
     main_thread = pthread_self();
-    atexit(remove_pending); /* for exit() when memory is exhausted */
+    heap_before_end(lock_and_remove);
     for (int i = 0; i < ENDING; i++) {
         const int number = ending[i].number;
         struct sigaction action = {.sa_handler = end_by_signal}, before;

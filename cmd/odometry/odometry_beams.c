@@ -11,7 +11,7 @@ static int read_first(const session *s, int count, pcgpu_cloud *scans) {
     scan_reader *reader = scan_reader_open(s, NULL, false);
     scan_read scan;
     int n = 0;
-    for (bool good = reader; good && n < count && scan_reader_next(reader, &scan);) {
+    for (bool good = true; good && n < count && scan_reader_next(reader, &scan);) {
         free(scan.log);
         good = scan.good;
         scans[n] = scan.cloud;
@@ -32,11 +32,11 @@ static double find(session *s, const pcgpu_odometry_params *params, const double
             return 0.0;
         }
     }
-    pcgpu_cloud *scans = calloc((size_t)count, sizeof *scans);
+    pcgpu_cloud *scans = heap_zeroed((size_t)count, sizeof *scans);
     session_settings(s, &settings);
     settings.device = PCGPU_DEVICE_CPU;
     settings.log = NULL;
-    const int n = !scans ? 0 : read_first(s, count, scans);
+    const int n = read_first(s, count, scans);
     if (pcgpu_open(&settings, &context) != PCGPU_OK ||
         pcgpu_odometry_beams(context, params, scans, times, n, &degrees) != PCGPU_OK) {
         degrees = 0.0;

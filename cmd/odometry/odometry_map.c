@@ -26,19 +26,15 @@ double odometry_map_voxel(const session *s) {
 static char *choose_folder(const session *s) {
     const char *path = s->options->output, *temporary = getenv("TMPDIR");
     if (odometry_own(s->options)->temporary_folder) {
-        return strdup(odometry_own(s->options)->temporary_folder);
+        return heap_text("%s", odometry_own(s->options)->temporary_folder);
     }
-    return path_is_stream(path) ? strdup(temporary && temporary[0] ? temporary : "/tmp") : path_folder(path);
+    return path_is_stream(path) ? heap_text("%s", temporary && temporary[0] ? temporary : "/tmp") : path_folder(path);
 }
 
 int odometry_map_open(session *s, odometry_map *m) {
     pcgpu_map_params params;
     pcgpu_map_params_init(&params);
     *m = (odometry_map){.session = s, .folder = choose_folder(s)};
-    if (!m->folder) {
-        report_error(output_shown(s->options->output), "out of memory");
-        return EXIT_FAILED;
-    }
     params.voxel = odometry_map_voxel(s);
     params.keep_moving = odometry_own(s->options)->keep_moving;
     params.drop_origin = s->options->drop_origin;
@@ -114,10 +110,6 @@ int odometry_map_add_all(odometry_map *m, const double *poses, const double *fra
     scan_read scan;
     int code = EXIT_DONE;
     scan_reader *reader = scan_reader_open(m->session, poses, false);
-    if (!reader) {
-        report_error(output_shown(m->session->options->output), "no memory or no thread to read the scans");
-        code = EXIT_FAILED;
-    }
     progress_run_begin(count);
     while (code == EXIT_DONE && scan_reader_next(reader, &scan)) {
         const char *name = m->session->name = m->session->inputs[scan.index];

@@ -35,7 +35,7 @@ static bool read_times(odometry_state *run) {
     const option_values *o = s->options;
     const int count = s->input_count;
     int64_t there = 0;
-    bool good;
+    bool good = true;
     reason why;
     if (o->timestamps) {
         good = timestamps_read(o->timestamps, &run->times, &there, &why) &&
@@ -43,11 +43,8 @@ static bool read_times(odometry_state *run) {
                 refuse(&why, "%s: %lld times for %d scans; give one line per scan", o->timestamps, (long long)there,
                        count));
     } else {
-        run->times = malloc((size_t)count * sizeof *run->times);
-        good = run->times || refuse(&why, "out of memory");
-        if (good) {
-            odometry_times_of_rate(s, run->times);
-        }
+        run->times = heap_zeroed((size_t)count, sizeof *run->times);
+        odometry_times_of_rate(s, run->times);
     }
     if (!good) {
         report_error(NULL, "%s", why.text);
@@ -108,12 +105,8 @@ static int open_run(odometry_state *run) {
     if (code != EXIT_DONE || !output_open(&run->trajectory, s->options->trajectory, session_existing(s), true)) {
         return code ? code : EXIT_FAILED;
     }
-    run->poses = malloc((size_t)count * 16 * sizeof *run->poses);
-    run->fractions = calloc((size_t)count, sizeof *run->fractions);
-    if (!run->poses || !run->fractions) {
-        report_error(run->name, "out of memory");
-        return EXIT_FAILED;
-    }
+    run->poses = heap_zeroed((size_t)count, 16 * sizeof *run->poses);
+    run->fractions = heap_zeroed((size_t)count, sizeof *run->fractions);
     return EXIT_DONE;
 }
 
@@ -214,16 +207,18 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * (int64_t)scan->index;
     job j;
-    int code = job_open_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
+    int code;
+    job_open_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
     for (int i = 0; i < 16; i++) {
         T[i] = NAN;
     }
     scan_read_log(scan, name);
-    if (code == EXIT_DONE && !scan->good) {
+    if (scan->good) {
+        code = add_scan(run, &j, scan->index, T);
+    } else {
         report_error(name, "%s", sentence_without_name(scan->error.text, name));
         code = EXIT_FAILED;
     }
-    code = code == EXIT_DONE ? add_scan(run, &j, scan->index, T) : code;
     const bool in_map = code != EXIT_DONE || !adds_to_map(run) ||
                         odometry_map_add(run->map, &j.clouds[0], T, run->fractions[scan->index]) == EXIT_DONE;
     code = job_close(&j, code);
@@ -240,10 +235,6 @@ static int run_scans(odometry_state *run) {
     scan_reader *reader = scan_reader_open(run->session, NULL, run->camera != NULL);
     scan_read scan;
     int code = EXIT_DONE;
-    if (!reader) {
-        report_error(run->name, "no memory or no thread to read the scans");
-        return EXIT_FAILED;
-    }
     progress_run_begin(run->session->input_count);
     while (code == EXIT_DONE && scan_reader_next(reader, &scan)) {
         const int without_pose = run->lost + run->failed;

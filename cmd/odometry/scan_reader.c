@@ -59,9 +59,7 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
         scan->good = colors_read(r->session, r->context, index, &scan->image, &scan->error);
     }
     fclose(stream);
-    if (!text_close(&log) && scan->good) {
-        scan->good = refuse(&scan->error, "out of memory");
-    }
+    text_close(&log);
     scan->log = log.data;
     scan->seconds = seconds_now() - begin;
 }
@@ -101,29 +99,19 @@ static void *read_all(void *user) {
 }
 
 scan_reader *scan_reader_open(const session *s, const double *poses, bool images) {
-    scan_reader *r = calloc(1, sizeof *r);
-    if (!r) {
-        return NULL;
-    }
+    scan_reader *r = heap_zeroed(1, sizeof *r);
     *r = (scan_reader){.session = s, .poses = poses, .images = images};
     const pcgpu_settings settings = {
         .struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
-    bool good = pcgpu_open(&settings, &r->context) == PCGPU_OK;
+    heap_or_end(pcgpu_open(&settings, &r->context) == PCGPU_OK ? r->context : NULL); /* it has no other error */
     /* Only the main thread handles signals. */
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r->threaded = good && pthread_create(&r->thread, NULL, read_all, r) == 0;
+    r->threaded = pthread_create(&r->thread, NULL, read_all, r) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!good) {
-        pcgpu_close(r->context);
-        pthread_mutex_destroy(&r->lock);
-        pthread_cond_destroy(&r->change);
-        free(r);
-        r = NULL;
-    }
     return r;
 }
 
@@ -165,9 +153,6 @@ void scan_read_log(scan_read *scan, const char *name) {
 }
 
 void scan_reader_close(scan_reader *r) {
-    if (!r) {
-        return;
-    }
     pthread_mutex_lock(&r->lock);
     r->stop = true;
     pthread_cond_signal(&r->change);

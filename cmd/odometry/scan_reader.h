@@ -20,12 +20,12 @@ typedef struct scan_reader scan_reader;
 
 /* Starts to read the inputs, with `poses` those whose pose is not NaN. `images`: depth images stay images, else they
  * become clouds. Where the system refuses a thread, scan_reader_next reads. The arguments must stay valid until the
- * reader is closed. NULL when memory is exhausted. */
+ * reader is closed. */
 scan_reader *scan_reader_open(const session *session, const double *poses, bool images);
 /* Waits for the next scan; false after the last one. */
 bool scan_reader_next(scan_reader *reader, scan_read *scan);
 /* Reports the messages of the library about the scan, and frees them. */
 void scan_read_log(scan_read *scan, const char *name);
-void scan_reader_close(scan_reader *reader); /* accepts NULL */
+void scan_reader_close(scan_reader *reader);
 
 #endif

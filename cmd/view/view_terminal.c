@@ -75,9 +75,10 @@ static void print_base64(FILE *out, const unsigned char *p, size_t n) {
 pcgpu_status terminal_show(pcgpu_context *context, FILE *out, const pc_picture *picture) {
     enum { PIECE = 3072 }; /* 4096 digits, the most of one sequence */
     text_stream png;
-    pcgpu_status status =
-        text_open(&png) ? pc_picture_write(context, png.stream, "terminal", picture) : PCGPU_ERROR_MEMORY;
-    if (status == PCGPU_OK && text_good(&png)) {
+    text_open(&png);
+    const pcgpu_status status = pc_picture_write(context, png.stream, "terminal", picture);
+    text_flush(&png);
+    if (status == PCGPU_OK) {
         for (size_t at = 0; at < png.size; at += PIECE) {
             const size_t n = png.size - at < PIECE ? png.size - at : PIECE;
             fprintf(out, "\033_G%sm=%d;", at == 0 ? "a=T,f=100," : "", at + n < png.size);
