@@ -342,12 +342,11 @@ int bench_main(int count, char **words) {
     choose_variants(&b);
     const char *base = getenv("TMPDIR");
     snprintf(b.folder, sizeof b.folder, "%s/pcgpu-bench-XXXXXX", base && *base ? base : "/tmp");
-    b.run_words = malloc(((size_t)b.word_count + 16) * sizeof *b.run_words);
-    if (!b.run_words || !mkdtemp(b.folder)) {
+    if (!mkdtemp(b.folder)) {
         report_error(NULL, "%s: cannot create a folder: %s; set TMPDIR", b.folder, strerror(errno));
-        free(b.run_words);
         return EXIT_FAILED;
     }
+    b.run_words = heap_zeroed((size_t)b.word_count + 16, sizeof *b.run_words);
     bench_catch_signals();
     const int code = run_in_folder(&b, json_path);
     remove_folder(b.folder);

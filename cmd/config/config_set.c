@@ -54,11 +54,8 @@ static const char *value_text(const document *d, const option_row *o, const char
 static bool set_text(const document *d, option_values *options, const option_row *o, const char *key,
                      const yaml_node_t *node, const char *text) {
     reason inner;
-    const char *kept = options_keep(options, text);
-    if (!kept) {
-        return document_wrong(d, node, "out of memory");
-    }
-    return option_set(options, o, kept, FROM_FILE, &inner) || document_wrong(d, node, "%s: %s", key, inner.text);
+    return option_set(options, o, options_keep(options, text), FROM_FILE, &inner) ||
+           document_wrong(d, node, "%s: %s", key, inner.text);
 }
 
 /* Sets each pair separately, so that an error has its position. */

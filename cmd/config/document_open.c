@@ -1,6 +1,7 @@
 /* YAML documents in files. */
 #include "document_open.h"
 #include "files.h"
+#include "heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -17,16 +18,12 @@ static bool read_text(const char *path, FILE *file, unsigned char *text, size_t 
 bool document_open(document *d, const char *path, reason *why) {
     reason inner;
     size_t size = 0;
-    unsigned char *text = malloc(DOCUMENT_SIZE + 1);
     FILE *file = input_try(path, &inner);
-    bool good = false;
     if (!file) {
-        refuse(why, "%s: %s", path, inner.text);
-    } else if (!text) {
-        refuse(why, "%s: out of memory", path);
-    } else {
-        good = read_text(path, file, text, &size, why) && document_parse(d, path, text, size, why);
+        return refuse(why, "%s: %s", path, inner.text);
     }
+    unsigned char *text = heap_take(NULL, DOCUMENT_SIZE + 1);
+    const bool good = read_text(path, file, text, &size, why) && document_parse(d, path, text, size, why);
     input_close(file);
     free(text);
     return good;

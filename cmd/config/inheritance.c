@@ -2,6 +2,7 @@
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "inheritance.h"
 #include "document_open.h"
+#include "heap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,18 +28,14 @@ place own_value(place mapping, const char *key) {
  * above the file with the name, so that a configuration works from any folder. malloc'd; NULL when no file exists. */
 static char *locate_base(const char *name, const char *heir) {
     if (access(name, F_OK) == 0) {
-        return strdup(name);
+        return heap_text("%s", name);
     }
     char *folder = name[0] == '/' ? NULL : realpath(heir, NULL), *found = NULL;
-    size_t size = folder ? strlen(folder) + strlen(name) + 2 : 0;
     char *end = folder;
     while (!found && end && (end = strrchr(folder, '/'))) {
         *end = '\0';
-        char *path = malloc(size);
-        if (path) {
-            snprintf(path, size, "%s/%s", folder, name);
-        }
-        if (path && access(path, F_OK) == 0) {
+        char *path = heap_text("%s/%s", folder, name);
+        if (access(path, F_OK) == 0) {
             found = path;
         } else {
             free(path);

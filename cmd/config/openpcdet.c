@@ -315,11 +315,8 @@ static bool check_no_own_keys(place root) {
 }
 
 bool openpcdet_read(const document *d, const command_info *command, option_values *options) {
-    reader *r = calloc(1, sizeof *r);
+    reader *r = heap_zeroed(1, sizeof *r);
     const yaml_node_t *root = document_root(d);
-    if (!r) {
-        return document_wrong(d, root, "out of memory");
-    }
     r->files.root = (place){d, root};
     r->options = options;
     voxelize_own(options)->detector = true;

@@ -42,16 +42,14 @@ static int compare_times(const void *a, const void *b) {
     return x->time != y->time ? (x->time > y->time) - (x->time < y->time) : (x->pose < y->pose) - (x->pose > y->pose);
 }
 
-/* The true poses in the order of time, NULL without memory. */
+/* The true poses in the order of time. */
 static timed_pose *order_by_time(const trajectory *truth) {
-    timed_pose *order = malloc(((size_t)truth->count + 1) * sizeof *order);
+    timed_pose *order = heap_zeroed((size_t)truth->count, sizeof *order);
     const double unit = trajectory_unit(truth->times, truth->count);
-    for (int64_t k = 0; order && k < truth->count; k++) {
+    for (int64_t k = 0; k < truth->count; k++) {
         order[k] = (timed_pose){.time = unit * truth->times[k], .pose = k, .match = -1};
     }
-    if (order) {
-        qsort(order, (size_t)truth->count, sizeof *order, compare_times);
-    }
+    qsort(order, (size_t)truth->count, sizeof *order, compare_times);
     return order;
 }
 
@@ -71,14 +69,14 @@ static bool is_better(const trajectory *estimate, const double *times, const tim
 static double *match_by_time(const trajectory *estimate, const double *times, const trajectory *truth, double tolerance,
                              int64_t *found) {
     const int64_t count = estimate->count;
-    double *poses = malloc(((size_t)count + 1) * 16 * sizeof *poses);
+    double *poses = heap_zeroed((size_t)count, 16 * sizeof *poses);
     timed_pose *order = order_by_time(truth);
     *found = 0;
-    for (int64_t i = 0; poses && i < 16 * count; i++) {
+    for (int64_t i = 0; i < 16 * count; i++) {
         poses[i] = NAN;
     }
     int64_t k = 0;
-    for (int64_t i = 0; poses && order && i < count && truth->count > 0; i++) {
+    for (int64_t i = 0; i < count && truth->count > 0; i++) {
         while (k > 0 && order[k].time > times[i]) { /* times of estimates may go back */
             k--;
         }
@@ -90,15 +88,11 @@ static double *match_by_time(const trajectory *estimate, const double *times, co
             order[k].match = i;
         }
     }
-    for (k = 0; poses && order && k < truth->count; k++) {
+    for (k = 0; k < truth->count; k++) {
         if (order[k].match >= 0) {
             memcpy(poses + 16 * order[k].match, truth->poses + 16 * order[k].pose, 16 * sizeof *poses);
             ++*found;
         }
-    }
-    if (!order) {
-        free(poses);
-        poses = NULL;
     }
     free(order);
     return poses;
@@ -121,8 +115,8 @@ static void warn_unordered(const char *shown, const double *times, int64_t count
 /* The times of the estimate in seconds: as given, or from the rate. */
 static double *times_in_seconds(const double *times, int64_t count, double rate, double offset) {
     const double unit = times ? trajectory_unit(times, count) : 1;
-    double *seconds = malloc(((size_t)count + 1) * sizeof *seconds);
-    for (int64_t i = 0; seconds && i < count; i++) {
+    double *seconds = heap_zeroed((size_t)count, sizeof *seconds);
+    for (int64_t i = 0; i < count; i++) {
         seconds[i] = (times ? unit * times[i] : (double)i / rate) + offset;
     }
     return seconds;
@@ -215,7 +209,7 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
     const option_values *o = s->options;
     const bool by_time = estimate->times && truth->times;
     const char *shown = o->trajectory ? output_shown(name) : input_name(name); /* the output of odometry, or an input */
-    const size_t bytes = ((size_t)estimate->count + 1) * 16 * sizeof(double);
+    const size_t size = 16 * sizeof(double);
     int64_t found = 0;
     double scale;
     pcgpu_evaluation e;
@@ -226,25 +220,25 @@ int evaluate_print(session *s, const char *name, const trajectory *estimate, con
         return EXIT_FAILED;
     }
     double *seconds = times_in_seconds(times ? times : estimate->times, estimate->count, o->rate, o->time_offset),
-           *scaled = malloc(bytes);
-    double *matched = by_time && seconds ? match_by_time(estimate, seconds, truth, o->time_tolerance, &found) : NULL;
+           *scaled = heap_zeroed((size_t)estimate->count, size);
+    double *matched = by_time ? match_by_time(estimate, seconds, truth, o->time_tolerance, &found) : NULL;
     const double *wanted = by_time ? matched : truth->poses;
-    if (by_time && seconds) {
+    if (by_time) {
         warn_unordered(shown, seconds, estimate->count);
     }
-    if (scaled && estimate->count > 0) {
-        memcpy(scaled, estimate->poses, bytes - 16 * sizeof(double));
+    if (estimate->count > 0) {
+        memcpy(scaled, estimate->poses, (size_t)estimate->count * size);
     }
     int code = EXIT_FAILED;
-    if (!seconds || !scaled || (by_time && !matched)) {
-        report_error(shown, "out of memory");
-    } else if (by_time && found == 0 && has_pose(estimate) && truth->count > 0) {
+    if (by_time && found == 0 && has_pose(estimate) && truth->count > 0) {
         report_clocks(shown, seconds, estimate->count, truth, o);
     } else if (evaluate_scaled(s, scaled, wanted, seconds, estimate->count, &e, &scale) != PCGPU_OK) {
         report_failure(shown, s->context);
-    } else if (errors && (errors->all = e, !pose_errors_fill(errors, scaled, wanted, estimate->count))) {
-        report_error(shown, "out of memory");
     } else {
+        if (errors) {
+            errors->all = e;
+            pose_errors_fill(errors, scaled, wanted, estimate->count);
+        }
         if (by_time) {
             warn_left_out(shown, estimate, matched, o);
         }

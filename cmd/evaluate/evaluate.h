@@ -31,8 +31,8 @@ void evaluate_print_json(const session *s, const char *name, const pcgpu_evaluat
 double evaluate_scale(const double *estimate, const double *truth, int64_t count, const double T[16]);
 double evaluate_turn_error(const double *estimate, const double *truth, int64_t count, bool reordered);
 
-/* evaluate_plot.c: the errors of `count` poses, of which errors->all is set. False without memory. */
-bool pose_errors_fill(pose_errors *errors, const double *estimate, const double *truth, int64_t count);
+/* evaluate_plot.c: the errors of `count` poses, of which errors->all is set. */
+void pose_errors_fill(pose_errors *errors, const double *estimate, const double *truth, int64_t count);
 void pose_errors_free(pose_errors *errors); /* accepts a zeroed struct */
 /* Writes the charts of --plot. Returns an exit code and prints errors. */
 int evaluate_plot(const session *session, FILE *stream, const pose_errors *errors);

@@ -47,13 +47,10 @@ static double rotation_error(const double *first[2], const double *estimate, con
     return DEGREES * (double)pc_atan2((float)length_of(axis), (float)(((C[0] + C[5]) + C[10]) - 1));
 }
 
-bool pose_errors_fill(pose_errors *e, const double *estimate, const double *truth, int64_t count) {
+void pose_errors_fill(pose_errors *e, const double *estimate, const double *truth, int64_t count) {
     const double *first[2] = {NULL, NULL}, *before = NULL;
     double path = 0;
-    e->path = malloc(((size_t)count + 1) * 3 * sizeof *e->path);
-    if (!e->path) {
-        return false;
-    }
+    e->path = heap_zeroed((size_t)count, 3 * sizeof *e->path);
     e->count = count;
     e->metres = e->path + count;
     e->degrees = e->metres + count;
@@ -73,7 +70,6 @@ bool pose_errors_fill(pose_errors *e, const double *estimate, const double *trut
         e->metres[i] = both ? position_error(e->all.T_truth_estimate, T, U) : NAN;
         e->degrees[i] = both ? rotation_error(first, T, U) : NAN;
     }
-    return true;
 }
 
 void pose_errors_free(pose_errors *e) {

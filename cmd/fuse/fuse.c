@@ -65,15 +65,14 @@ static int fuse_frame(fusion *f, const trajectory *poses, int index) {
 }
 
 /* For images that are named by their times: the poses that are nearest in time, within TIMED_NEAR. */
-static bool match_by_time(const session *s, trajectory *poses, reason *why) {
+static void match_by_time(const session *s, trajectory *poses) {
     trajectory matched = {.format = poses->format, .numbers = poses->numbers};
     static const double missing[16] = {NAN};
-    bool good = true;
-    for (int i = 0; i < s->input_count && good; i++) {
+    for (int i = 0; i < s->input_count; i++) {
         const double time = time_of_name(s->inputs[i]);
         if (isnan(time)) {
             trajectory_free(&matched);
-            return true;
+            return;
         }
         double least = INFINITY;
         int64_t k = 0;
@@ -83,23 +82,22 @@ static bool match_by_time(const session *s, trajectory *poses, reason *why) {
             least = apart <= least ? apart : least;
         }
         const bool near = fabs(poses->times[k] - time) <= TIMED_NEAR;
-        good = trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, poses->lines[k]) ||
-               refuse(why, "out of memory");
+        trajectory_append(&matched, near ? poses->poses + 16 * k : missing, time, poses->lines[k]);
     }
     trajectory_free(poses);
     *poses = matched;
-    return good;
 }
 
 static int fuse_frames(fusion *f) {
     session *s = f->session;
     trajectory list = {0};
     reason why;
-    if (!trajectory_read(s->options->poses, &list, &why) ||
-        (list.times && list.count > 0 && list.count != s->input_count && !match_by_time(s, &list, &why))) {
+    if (!trajectory_read(s->options->poses, &list, &why)) {
         report_error(NULL, "%s", why.text);
-        trajectory_free(&list);
         return EXIT_FAILED;
+    }
+    if (list.times && list.count > 0 && list.count != s->input_count) {
+        match_by_time(s, &list);
     }
     int code = EXIT_DONE;
     if (list.count != s->input_count) {

@@ -13,9 +13,9 @@ static int describe(job *j, const peek *p) {
     char why[256];
     const pcgpu_format_info *format = given ? pcgpu_format_by_name(j->session->options->format)
                                             : pcgpu_format_of_input(path, p->head, p->size, why, sizeof why);
-    const int poses = !given && peek_is_text(p) ? trajectory_is(p->head, p->size, format) : 0;
+    const bool poses = !given && peek_is_text(p) && trajectory_is(p->head, p->size, format);
     if (poses) {
-        return poses < 0 ? EXIT_FAILED : info_poses(j, p->stream);
+        return info_poses(j, p->stream);
     }
     if (!given && peek_is_text(p) && (!format || strcmp(format->name, "xyz") == 0)) {
         if (camera_file_is(p->head, p->size) && !path_is_dash(path)) {

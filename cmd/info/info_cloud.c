@@ -68,10 +68,10 @@ static void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info
 
 int info_cloud(job *j, FILE *stream) {
     pcgpu_file_info file = {.faces = 0};
-    cloud_info *info = malloc(sizeof *info);
-    int code = info ? job_read_cloud(j, 0, stream, &file) : EXIT_FAILED;
+    cloud_info *info = heap_zeroed(1, sizeof *info);
+    int code = job_read_cloud(j, 0, stream, &file);
     progress_begin(j->names[0], "counting");
-    if (!info || (code == EXIT_DONE && !cloud_measure(&j->clouds[0], info))) {
+    if (code == EXIT_DONE && !cloud_measure(&j->clouds[0], info)) {
         report_error(j->names[0], "out of memory");
         code = EXIT_FAILED;
     }

@@ -194,12 +194,10 @@ static void add_result(json *out, const config_info *info) {
 }
 
 int info_config(job *j) {
-    config_info *info = calloc(1, sizeof *info);
+    config_info *info = heap_zeroed(1, sizeof *info);
     reason why;
     int code = EXIT_FAILED;
-    if (!info) {
-        report_error(j->names[0], "out of memory");
-    } else if (path_is_dash(j->inputs[0])) {
+    if (path_is_dash(j->inputs[0])) {
         report_error(j->names[0], "is a configuration, which is read from a file; give its name");
     } else if (!load(j->inputs[0], info, &why)) {
         report_error(NULL, "%s", why.text);
@@ -210,7 +208,7 @@ int info_config(job *j) {
         }
         code = EXIT_DONE;
     }
-    for (int i = 0; info && i < info->count; i++) {
+    for (int i = 0; i < info->count; i++) {
         options_free(&info->values[i]);
     }
     free(info);

@@ -1,4 +1,5 @@
 /* Times and calibrations in files. */
+#include "heap.h"
 #include "lines.h"
 #include "timed.h"
 #include "trajectory.h"
@@ -11,7 +12,6 @@
 /* ---- times ---- */
 
 static bool read_times(line_file *f, double **times, int64_t *count) {
-    int64_t capacity = 0;
     while (next_line(f)) {
         double v[MOST_NUMBERS];
         const char *text = f->line + strspn(f->line, " \t\r");
@@ -25,14 +25,7 @@ static bool read_times(line_file *f, double **times, int64_t *count) {
         if (*count > 0 && !(v[0] > (*times)[*count - 1])) {
             return line_wrong(f, "not later than the scan before; give increasing times");
         }
-        if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 256;
-            double *more = realloc(*times, (size_t)capacity * sizeof **times);
-            if (!more) {
-                return line_wrong(f, "out of memory");
-            }
-            *times = more;
-        }
+        *times = heap_grow(*times, (size_t)*count, sizeof **times);
         (*times)[(*count)++] = v[0];
     }
     return true;

@@ -3,6 +3,7 @@
 #include "report.h"
 #include "trajectory.h"
 #include "files.h"
+#include "heap.h"
 #include "numbers.h"
 #include "transform_file.h"
 
@@ -207,9 +208,7 @@ static bool read_poses(line_file *f, trajectory *t) {
             return line_wrong(f, "a lost scan in TUM format among lines of another format; give lines of one format");
         }
         lines.columns = lost ? 8 : lines.columns;
-        if (!trajectory_append(t, p.T, p.time, f->number)) {
-            return line_wrong(f, "out of memory");
-        }
+        trajectory_append(t, p.T, p.time, f->number);
     }
     if (f->failed) {
         return false;
@@ -237,19 +236,19 @@ bool trajectory_read_stream(FILE *stream, const char *name, trajectory *t, reaso
     return good;
 }
 
-static int begins_with_pose(const char *head, size_t size) {
+static bool begins_with_pose(const char *head, size_t size) {
     reason why;
     bool found = false;
     line_format lines = {.columns = 0};
-    char *text = malloc(size + 1);
-    FILE *stream = text && size > 0 ? fmemopen(memcpy(text, head, size), size, "r") : NULL;
-    bool memory = stream || size == 0;
-    line_file f = {.name = "", .stream = stream, .why = &why};
-    while (stream && !found && next_line(&f)) {
+    if (size == 0) {
+        return false;
+    }
+    char *text = memcpy(heap_zeroed(size + 1, 1), head, size);
+    line_file f = {.name = "", .stream = heap_or_end(fmemopen(text, size, "r")), .why = &why};
+    while (!found && next_line(&f)) {
         pose_line p;
         const char *line = f.line + strspn(f.line, " \t\r");
         if (*line == '{') {
-            text[size] = '\0';
             found = strstr(text, "\"PinholeCameraTrajectory\"") || strstr(text, "\"extrinsic\"");
             break;
         }
@@ -262,16 +261,10 @@ static int begins_with_pose(const char *head, size_t size) {
         }
         found = p.T[0] == p.T[0]; /* a missing pose says nothing */
     }
-    memory = memory && (f.line || !stream);
-    if (stream) {
-        fclose(stream);
-    }
+    fclose(f.stream);
     free(f.line);
     free(text);
-    if (!memory) {
-        report_error(NULL, "out of memory");
-    }
-    return memory ? found : -1;
+    return found;
 }
 
 static bool names_columns(const char *head, size_t size) {
@@ -283,9 +276,9 @@ static bool names_columns(const char *head, size_t size) {
     return *line == '#' && names_w_first(line);
 }
 
-int trajectory_is(const char *head, size_t size, const pcgpu_format_info *format) {
+bool trajectory_is(const char *head, size_t size, const pcgpu_format_info *format) {
     const bool any = !format || strcmp(format->name, "xyz") == 0 || strcmp(format->name, "bin") == 0;
-    return any || names_columns(head, size) ? begins_with_pose(head, size) : 0;
+    return any || names_columns(head, size) ? begins_with_pose(head, size) : false;
 }
 
 double trajectory_unit(const double *times, int64_t count) {

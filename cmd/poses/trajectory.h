@@ -12,8 +12,7 @@ typedef struct trajectory {
     double *poses; /* count x 16, row-major; NaN for a missing pose */
     double
         *times; /* count, as in the file (trajectory_unit), NaN for a missing time; NULL when the lines have no times */
-    int64_t *lines;   /* count: the last line of each pose, from 1; its number where it is no file of lines */
-    int64_t capacity; /* of these */
+    int64_t *lines; /* count: the last line of each pose, from 1; its number where it is no file of lines */
 } trajectory;
 
 /* Reads a trajectory, in one format:
@@ -33,17 +32,16 @@ void trajectory_free(trajectory *t); /* accepts a zeroed struct */
 
 /* Whether a text that begins with these bytes is a trajectory: its first pose is rigid. `format`: the cloud that the
  * file would be, NULL: none. Rows of numbers are also .xyz, and .bin has no signature; of any other format, the first
- * line names the columns of a pose, as in the .csv of EuRoC. 1: yes; 0: no; -1: out of memory, and an error was
- * printed. */
-int trajectory_is(const char *head, size_t size, const pcgpu_format_info *format);
+ * line names the columns of a pose, as in the .csv of EuRoC. */
+bool trajectory_is(const char *head, size_t size, const pcgpu_format_info *format);
 
 /* Seconds per unit of times since 1970: 1, or 1e-3, 1e-6, 1e-9 where they are too large for seconds (and so on). */
 double trajectory_unit(const double *times, int64_t count);
 
 /* ---- for the readers of single formats ---- */
 
-/* Appends a pose. False when memory is exhausted. */
-bool trajectory_append(trajectory *t, const double T[16], double time, int64_t line);
+/* Appends a pose. */
+void trajectory_append(trajectory *t, const double T[16], double time, int64_t line);
 /* trajectory_json.c: the rest of a file, after its first line was read. */
 bool trajectory_from_json(line_file *f, trajectory *t);
 /* trajectory_read of a file. */

@@ -17,10 +17,10 @@ static bool add_file(const char *path, trajectory *t, reason *why) {
     if (!trajectory_read_file(path, &one, why)) {
         return false;
     }
-    bool good =
+    const bool good =
         one.count == 1 || refuse(why, "%s: %lld poses; give one per file, a 4x4 matrix", path, (long long)one.count);
-    if (good && !trajectory_append(t, one.poses, 0, t->count + 1)) {
-        good = refuse(why, "%s: out of memory", path);
+    if (good) {
+        trajectory_append(t, one.poses, 0, t->count + 1);
     }
     trajectory_free(&one);
     return good;

@@ -29,8 +29,11 @@ static bool add(const line_file *f, const json_member *m, trajectory *t) {
         return refuse(f->why, "%s: extrinsic %lld has %d numbers; give 16, a 4x4 matrix by columns", f->name, number,
                       m->count);
     }
-    return (pose_of(m->numbers, T, &inner) || refuse(f->why, "%s: extrinsic %lld: %s", f->name, number, inner.text)) &&
-           (trajectory_append(t, T, 0, number) || refuse(f->why, "%s: out of memory", f->name));
+    if (!pose_of(m->numbers, T, &inner)) {
+        return refuse(f->why, "%s: extrinsic %lld: %s", f->name, number, inner.text);
+    }
+    trajectory_append(t, T, 0, number);
+    return true;
 }
 
 bool trajectory_from_json(line_file *f, trajectory *t) {

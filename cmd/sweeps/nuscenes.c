@@ -4,6 +4,7 @@
  * The tables of the whole dataset have gigabytes. They are read object by object; of sample_data the scans (.bin) stay,
  * of ego_pose the poses that the inputs need. */
 #include "files.h"
+#include "heap.h"
 #include "json_table.h"
 #include "sweep_table.h"
 #include "transform.h"
@@ -30,7 +31,6 @@ typedef struct key {
 typedef struct reader {
     sweep_table *table;
     row *rows;
-    pc_buffer row_memory;
     key *order;          /* the scans, by what is looked for */
     char *root, *tables; /* folders */
     reason *why;
@@ -39,18 +39,9 @@ typedef struct reader {
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
 
-static char *joined(const char *folder, const char *name) {
-    const size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path) {
-        snprintf(path, size, "%s/%s", folder, name);
-    }
-    return path;
-}
-
 static bool has_tables(const char *folder) {
-    char *path = joined(folder, "sample_data.json");
-    const bool there = path && access(path, F_OK) == 0;
+    char *path = heap_text("%s/sample_data.json", folder);
+    const bool there = access(path, F_OK) == 0;
     free(path);
     return there;
 }
@@ -58,9 +49,9 @@ static bool has_tables(const char *folder) {
 /* The folders of the data and of its tables: ROOT and ROOT/v1.0-..., or ROOT/.. and ROOT. */
 static bool find_tables(reader *r, const char *root) {
     if (has_tables(root)) {
-        r->tables = strdup(root);
-        r->root = joined(root, "..");
-        return (r->tables && r->root) || refuse(r->why, "out of memory");
+        r->tables = heap_text("%s", root);
+        r->root = heap_text("%s/..", root);
+        return true;
     }
     DIR *folder = opendir(root);
     if (!folder) {
@@ -69,7 +60,7 @@ static bool find_tables(reader *r, const char *root) {
     }
     bool good = true;
     for (struct dirent *e; good && (e = readdir(folder));) {
-        char *path = e->d_name[0] == '.' ? NULL : joined(root, e->d_name);
+        char *path = e->d_name[0] == '.' ? NULL : heap_text("%s/%s", root, e->d_name);
         if (path && has_tables(path) && r->tables) {
             good = refuse(r->why, "%s has tables in several folders; give one of them, such as %s", root,
                           strcmp(path, r->tables) < 0 ? path : r->tables);
@@ -80,12 +71,11 @@ static bool find_tables(reader *r, const char *root) {
         free(path);
     }
     closedir(folder);
-    r->root = strdup(root);
-    return good && (r->tables ? r->root || refuse(r->why, "out of memory")
-                              : refuse(r->why,
-                                       "%s: no folder in it has sample_data.json; give the folder of nuScenes with "
-                                       "samples, sweeps and v1.0-...",
-                                       root));
+    r->root = heap_text("%s", root);
+    return good && (r->tables || refuse(r->why,
+                                        "%s: no folder in it has sample_data.json; give the folder of nuScenes with "
+                                        "samples, sweeps and v1.0-...",
+                                        root));
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -93,15 +83,13 @@ static bool find_tables(reader *r, const char *root) {
 typedef bool (*take_object)(reader *r, const json_field *members);
 
 static bool read_table(reader *r, const char *name, json_field *members, int count, take_object take) {
-    char *path = joined(r->tables, name);
-    bool good = path ? json_table_open(&r->json, path, r->why) : refuse(r->why, "out of memory");
+    char *path = heap_text("%s/%s", r->tables, name);
+    bool good = json_table_open(&r->json, path, r->why);
     json_event next = JSON_END;
     while (good && (next = json_table_next(&r->json, members, count)) == JSON_OBJECT) {
         good = take(r, members);
     }
-    if (path) {
-        json_table_close(&r->json);
-    }
+    json_table_close(&r->json);
     free(path);
     return good && next == JSON_END;
 }
@@ -109,18 +97,17 @@ static bool read_table(reader *r, const char *name, json_field *members, int cou
 enum { TOKEN, PREVIOUS, EGO_POSE, SENSOR, FILENAME, TIMESTAMP, SAMPLE_MEMBERS };
 
 /* One block for the four tokens. */
-static bool set_row(row *out, const json_field *m) {
+static void set_row(row *out, const json_field *m) {
     size_t size = 0, at = 0;
     char **const fields[] = {&out->token, &out->previous, &out->ego_pose, &out->sensor};
     for (int i = TOKEN; i <= SENSOR; i++) {
         size += strlen(m[i].text) + 1;
     }
-    char *block = malloc(size);
-    for (int i = TOKEN; i <= SENSOR && block; i++) {
+    char *block = heap_take(NULL, size);
+    for (int i = TOKEN; i <= SENSOR; i++) {
         *fields[i] = block + at;
         at += (size_t)snprintf(block + at, size - at, "%s", m[i].text) + 1;
     }
-    return block;
 }
 
 static bool take_scan(reader *r, const json_field *m) {
@@ -137,16 +124,13 @@ static bool take_scan(reader *r, const json_field *m) {
             r->tables, m[TOKEN].text, m[FILENAME].text);
     }
     const sweep_scan scan = {
-        .path = joined(r->root, m[FILENAME].text), .time = 1e-6 * m[TIMESTAMP].values[0], .previous = -1};
-    row *rows = pc_buffer_take(&r->row_memory, (count + 1) * sizeof *rows, true);
-    r->rows = rows ? rows : r->rows;
-    if (!scan.path || !rows || !sweep_scan_add(t, &scan)) {
-        free(scan.path);
-        return refuse(r->why, "out of memory");
-    }
+        .path = heap_text("%s/%s", r->root, m[FILENAME].text), .time = 1e-6 * m[TIMESTAMP].values[0], .previous = -1};
+    r->rows = heap_grow(r->rows, count, sizeof *r->rows);
+    r->rows[count] = (row){.has_sensor = false};
+    set_row(&r->rows[count], m);
+    sweep_scan_add(t, &scan);
     input_protect(scan.path);
-    rows[count] = (row){.has_sensor = false};
-    return set_row(&rows[count], m) || refuse(r->why, "out of memory");
+    return true;
 }
 
 /* ---- looking up -------------------------------------------------------------------------------------------------- */
@@ -312,8 +296,8 @@ static bool read_scans(reader *r) {
     if (!read_table(r, "sample_data.json", members, SAMPLE_MEMBERS, take_scan)) {
         return false;
     }
-    r->order = calloc((size_t)r->table->count + 1, sizeof *r->order);
-    return (r->order || refuse(r->why, "out of memory")) && link_scans(r) && match_inputs(r);
+    r->order = heap_zeroed((size_t)r->table->count, sizeof *r->order);
+    return link_scans(r) && match_inputs(r);
 }
 
 static bool read_poses(reader *r) {
@@ -330,13 +314,11 @@ static bool read_poses(reader *r) {
 
 bool nuscenes_read(const char *root, const char *const *inputs, int input_count, int64_t sweeps, sweep_table *table,
                    reason *why) {
-    reader *r = calloc(1, sizeof *r);
-    if (!r) {
-        return refuse(why, "out of memory");
-    }
+    reader *r = heap_zeroed(1, sizeof *r);
     r->table = table;
     r->why = why;
-    bool good = find_tables(r, root) && sweep_inputs_begin(table, inputs, input_count, why) && read_scans(r);
+    sweep_inputs_begin(table, inputs, input_count);
+    bool good = find_tables(r, root) && read_scans(r);
     if (good) {
         mark_needed(r, sweeps);
     }
@@ -344,7 +326,7 @@ bool nuscenes_read(const char *root, const char *const *inputs, int input_count,
     for (int64_t i = 0; i < table->count; i++) {
         free(r->rows[i].token);
     }
-    pc_buffer_free(&r->row_memory);
+    free(r->rows);
     free(r->order);
     free(r->root);
     free(r->tables);

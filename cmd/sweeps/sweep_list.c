@@ -1,5 +1,6 @@
 /* A list of scans with their times, and a file of their poses. */
 #include "files.h"
+#include "heap.h"
 #include "lines.h"
 #include "numbers.h"
 #include "trajectory.h"
@@ -10,13 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool sweep_inputs_begin(sweep_table *t, const char *const *inputs, int count, reason *why) {
-    t->inputs = calloc((size_t)count, sizeof *t->inputs);
-    for (int i = 0; t->inputs && i < count; i++) {
+void sweep_inputs_begin(sweep_table *t, const char *const *inputs, int count) {
+    t->inputs = heap_zeroed((size_t)count, sizeof *t->inputs);
+    t->input_count = count;
+    for (int i = 0; i < count; i++) {
         t->inputs[i] = (sweep_input){.name = inputs[i], .scan = -1};
-        t->input_count++;
     }
-    return t->inputs || refuse(why, "out of memory");
 }
 
 static int by_name(const void *a, const void *b) {
@@ -39,14 +39,9 @@ int64_t sweep_of_input(const sweep_table *t, const char *input) {
     return found ? found->scan : -1;
 }
 
-bool sweep_scan_add(sweep_table *t, const sweep_scan *scan) {
-    sweep_scan *scans = pc_buffer_take(&t->memory, ((size_t)t->count + 1) * sizeof *scans, true);
-    if (!scans) {
-        return false;
-    }
-    t->scans = scans;
-    scans[t->count++] = *scan;
-    return true;
+void sweep_scan_add(sweep_table *t, const sweep_scan *scan) {
+    t->scans = heap_grow(t->scans, (size_t)t->count, sizeof *t->scans);
+    t->scans[t->count++] = *scan;
 }
 
 /* "FILE TIME": the last word is the time, so that names may have blanks. */
@@ -65,11 +60,8 @@ static const char *append(sweep_table *t, char *line) {
     if (t->count > 0 && !(seconds > t->scans[t->count - 1].time)) {
         return "a time that is not after that of the line before";
     }
-    const sweep_scan scan = {.path = strdup(line), .time = seconds, .previous = t->count - 1};
-    if (!scan.path || !sweep_scan_add(t, &scan)) {
-        free(scan.path);
-        return "out of memory";
-    }
+    const sweep_scan scan = {.path = heap_text("%s", line), .time = seconds, .previous = t->count - 1};
+    sweep_scan_add(t, &scan);
     return NULL;
 }
 
@@ -137,9 +129,9 @@ static int64_t find(const sweep_table *t, const char *input, const struct stat *
 }
 
 static bool match_inputs(const char *list, sweep_table *t, reason *why) {
-    struct stat *files = calloc((size_t)t->count, sizeof *files); /* without links: the file is not there */
-    bool good = files || refuse(why, "out of memory");
-    for (int64_t i = 0; i < t->count && good; i++) {
+    struct stat *files = heap_zeroed((size_t)t->count, sizeof *files); /* without links: the file is not there */
+    bool good = true;
+    for (int64_t i = 0; i < t->count; i++) {
         input_protect(t->scans[i].path);
         if (stat(t->scans[i].path, &files[i]) != 0) {
             files[i].st_nlink = 0;
@@ -159,7 +151,7 @@ static bool match_inputs(const char *list, sweep_table *t, reason *why) {
 
 bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count,
                      sweep_table *table, reason *why) {
-    return read_list(list, table, why) && take_poses(poses, table, why) &&
-           sweep_inputs_begin(table, inputs, input_count, why) && match_inputs(list, table, why) &&
+    sweep_inputs_begin(table, inputs, input_count);
+    return read_list(list, table, why) && take_poses(poses, table, why) && match_inputs(list, table, why) &&
            sweep_inputs_end(table, why);
 }

@@ -2,7 +2,6 @@
 #ifndef SWEEP_TABLE_H
 #define SWEEP_TABLE_H
 
-#include "buffer.h"
 #include "reason.h"
 
 #include <stddef.h>
@@ -24,15 +23,14 @@ typedef struct sweep_input {
 typedef struct sweep_table {
     int64_t count;
     sweep_scan *scans;
-    pc_buffer memory;    /* of the scans */
     sweep_input *inputs; /* by name, when all are there */
     int input_count;
 } sweep_table;
 
-/* sweep_list.c: appends a scan; false without memory. */
-bool sweep_scan_add(sweep_table *table, const sweep_scan *scan);
+/* sweep_list.c: appends a scan. */
+void sweep_scan_add(sweep_table *table, const sweep_scan *scan);
 /* sweep_list.c: makes the inputs of the table, whose scans are to be filled in. */
-bool sweep_inputs_begin(sweep_table *table, const char *const *inputs, int count, reason *why);
+void sweep_inputs_begin(sweep_table *table, const char *const *inputs, int count);
 /* Checks that they have poses, and sorts them. */
 bool sweep_inputs_end(sweep_table *table, reason *why);
 /* The scan of an input after that, or -1. */

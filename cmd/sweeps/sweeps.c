@@ -2,6 +2,7 @@
  * then those of the scans before it, the latest first, without the car, and as the last column the seconds that each is
  * older. At the beginning of a drive the earliest scan is repeated. */
 #include "sweeps.h"
+#include "buffer.h"
 #include "transform.h"
 
 #include <math.h>
@@ -43,7 +44,7 @@ void sweeps_free(sweep_table *table) {
     for (int64_t i = 0; i < table->count; i++) {
         free(table->scans[i].path);
     }
-    pc_buffer_free(&table->memory);
+    free(table->scans);
     free(table->inputs);
 }
 

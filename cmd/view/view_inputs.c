@@ -133,9 +133,9 @@ static int read_layer(session *s, const char *path, const peek *p, pc_layer *lay
                image = format && format->depth && !option_given(s->options, "camera", s->command),
                mesh = format && strcmp(format->name, "ply") == 0; /* where it has faces */
     const bool npz = format && strcmp(format->name, "npz") == 0 && !path_is_stream(path);
-    const int poses = !given && peek_is_text(p) ? trajectory_is(p->head, p->size, format) : 0;
+    const bool poses = !given && peek_is_text(p) && trajectory_is(p->head, p->size, format);
     if (poses) {
-        return poses < 0 ? EXIT_FAILED : read_trajectory(s, p->stream, path, layer);
+        return read_trajectory(s, p->stream, path, layer);
     }
     const pcgpu_status status = image            ? read_image(s, p->stream, path, layer)
                                 : !given && mesh ? pc_layer_read_mesh(s->context, p->stream, path, layer)
