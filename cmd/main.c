@@ -144,7 +144,7 @@ static int run_session(session *s) {
     heap_prepare();
     int code = session_open(s);
     if (code == EXIT_DONE) {
-        code = s->command->run(s);
+        code = s->command->run ? s->command->run(s) : session_run(s);
     }
     return session_close(s, code);
 }

@@ -86,7 +86,11 @@ typedef struct command_info {
      * strings. Without inputs: the options of a list of pairs, where each pair has its own defaults. */
     void (*effective_options)(const struct session *session, const char *const *inputs, int count,
                               option_values *effect);
-    int (*run)(struct session *session);                /* returns an exit code */
+    /* Processes a job whose clouds are read and whose outputs are open. Returns an exit code and prints errors. */
+    int (*process)(struct job *job);
+    const struct job_sink *sink; /* of --batch and --merge, and of a command whose jobs have all inputs */
+    /* In place of session_run, which it may call. Returns an exit code. */
+    int (*run)(struct session *session);
     void (*after_job)(const struct job *job, int code); /* a job of the run, whose files are closed */
 } command_info;
 

@@ -193,24 +193,24 @@ int convert_process(job *j) {
 
 /* ---- --merge ----------------------------------------------------------------------------------------------------- */
 
-/* Reads and converts all inputs. */
-static int read_all(job *j, pcgpu_cloud *clouds) {
-    const session *s = j->session;
-    int code = EXIT_DONE;
-    progress_run_begin(s->input_count);
-    for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
-        code = job_read_input(j, s->inputs[i], &clouds[i]);
-        code = code == EXIT_DONE ? convert_cloud(j, input_name(s->inputs[i]), &clouds[i]) : code;
-        progress_run_add(s->inputs[i], code == EXIT_DONE ? PROGRESS_DONE : PROGRESS_FAILED);
-    }
-    progress_run_end();
+typedef struct merge {
+    pcgpu_cloud *clouds;
+    int count;
+} merge;
+
+static int add(void *sink, job *j, int i) {
+    merge *m = sink;
+    (void)i;
+    const int code = convert_cloud(j, j->names[0], &j->clouds[0]);
+    m->clouds = heap_grow(m->clouds, (size_t)m->count, sizeof *m->clouds);
+    m->clouds[m->count++] = job_take_cloud(j);
     return code;
 }
 
-static int merge(job *j, pcgpu_cloud *clouds, int count) {
-    const char *name = job_output_name(j, "output");
+static int write(void *sink, job *j) {
+    merge *m = sink;
     pcgpu_cloud all;
-    pcgpu_status status = clouds_merge(j->session->context, name, clouds, count, &all);
+    pcgpu_status status = clouds_merge(j->session->context, job_output_name(j, "output"), m->clouds, m->count, &all);
     if (status != PCGPU_OK) {
         return job_failed(j, status);
     }
@@ -219,20 +219,12 @@ static int merge(job *j, pcgpu_cloud *clouds, int count) {
     return code;
 }
 
-int convert_merge(session *s) {
-    job j;
-    const int count = s->input_count;
-    pcgpu_cloud *clouds = calloc((size_t)count, sizeof *clouds);
-    if (!clouds) {
-        report_error(NULL, "out of memory");
-        return EXIT_FAILED;
+static void free_merge(void *sink) {
+    merge *m = sink;
+    for (int i = 0; i < m->count; i++) {
+        pcgpu_cloud_free(&m->clouds[i]);
     }
-    int code = job_open(&j, s, s->inputs, 0);
-    code = code == EXIT_DONE ? read_all(&j, clouds) : code;
-    code = code == EXIT_DONE ? merge(&j, clouds, count) : code;
-    for (int i = 0; i < count; i++) {
-        pcgpu_cloud_free(&clouds[i]);
-    }
-    free(clouds);
-    return job_close(&j, code);
+    free(m->clouds);
 }
+
+const job_sink convert_sink = {sizeof(merge), add, write, free_merge};

@@ -26,10 +26,10 @@ int columns_take(pcgpu_context *context, const char *name, const column_list *li
 /* Warns about columns, or names of columns, that the format of the output cannot hold, and leaves out the columns. */
 int columns_fit_output(job *job, pcgpu_cloud *cloud);
 
-int convert_process(job *job);       /* one input */
-int convert_merge(session *session); /* all inputs into one output */
+int convert_process(job *job);      /* one input */
+extern const job_sink convert_sink; /* all inputs into one output */
 /* Poses, in TUM or KITTI format by the name of the output. */
 bool convert_is_poses(const option_values *options);
-int convert_poses(session *session);
+int convert_poses(job *job);
 
 #endif

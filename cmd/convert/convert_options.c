@@ -39,9 +39,8 @@ static bool read_transform(option_values *o) {
 
 static int run(session *s) {
     return !read_transform(s->options)    ? EXIT_FAILED
-           : convert_is_poses(s->options) ? convert_poses(s)
-           : s->options->merge            ? convert_merge(s)
-                                          : session_run_each(s, convert_process);
+           : convert_is_poses(s->options) ? job_run_all(s, convert_poses)
+                                          : session_run(s);
 }
 
 static const option_row rows[] = {
@@ -75,4 +74,6 @@ const command_info convert_command = {
     .inputs_per_job = 1,
     .resolve_options = resolve_options,
     .check_inputs = check,
+    .process = convert_process,
+    .sink = &convert_sink,
     .run = run};

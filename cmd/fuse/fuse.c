@@ -208,21 +208,17 @@ static bool check(const session *s, reason *why) {
     return true;
 }
 
-static int run(session *s) {
-    job j;
-    fusion f = {.session = s, .job = &j};
+static int process(job *j) {
+    session *s = j->session;
+    fusion f = {.session = s, .job = j};
     pcgpu_volume_params params = s->options->volume;
     params.frames = s->input_count;
     params.color = s->options->color != NULL;
-    int code = job_open(&j, s, s->inputs, 0);
-    if (code == EXIT_DONE) {
-        pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
-        code = status == PCGPU_OK ? EXIT_DONE : job_failed(&j, status);
-    }
-    code = code == EXIT_DONE ? fuse_frames(&f) : code;
+    const pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
+    int code = status == PCGPU_OK ? fuse_frames(&f) : job_failed(j, status);
     code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
-    return job_close(&j, code);
+    return code;
 }
 
 static const option_row rows[] = {
@@ -244,4 +240,4 @@ const command_info fuse_command = {.name = "fuse",
                                    .options = ROWS(rows),
                                    .resolve_options = resolve_options,
                                    .check_inputs = check,
-                                   .run = run};
+                                   .process = process};

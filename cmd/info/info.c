@@ -41,7 +41,7 @@ static int process(job *j) {
 }
 
 static int run(session *s) {
-    return s->input_count > 0 ? session_run_each(s, process) : info_machine(s);
+    return s->input_count > 0 ? session_run(s) : info_machine(s);
 }
 
 const command_info info_command = {.name = "info",
@@ -51,4 +51,5 @@ const command_info info_command = {.name = "info",
                                    .examples = {"scan.bin", "scans/ --json report.jsonl"},
                                    .traits = COMMAND_READS_ITSELF | COMMAND_SHOWS_COLUMNS,
                                    .inputs_per_job = 1,
+                                   .process = process,
                                    .run = run};

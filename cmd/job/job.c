@@ -261,7 +261,7 @@ int job_open(job *j, session *s, const char **inputs, int count) {
     return read_job(j);
 }
 
-int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
+int job_read_input(job *j, const char *input) {
     const double begin = seconds_now();
     const pcgpu_depth_counts before = j->depth[0];
     FILE *stream = input_open(input);
@@ -272,13 +272,17 @@ int job_read_input(job *j, const char *input, pcgpu_cloud *cloud) {
         code = job_read_cloud(j, 0, stream, NULL);
         input_close(stream);
     }
-    *cloud = j->clouds[0];
-    j->clouds[0] = (pcgpu_cloud){0};
     j->depth[0].pixels += before.pixels;
     j->depth[0].no_return += before.no_return;
     j->depth[0].out_of_range += before.out_of_range;
     j->read_seconds += seconds_now() - begin;
     return code;
+}
+
+pcgpu_cloud job_take_cloud(job *j) {
+    const pcgpu_cloud cloud = j->clouds[0];
+    j->clouds[0] = (pcgpu_cloud){0};
+    return cloud;
 }
 
 void job_open_scan(job *j, session *s, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
@@ -317,7 +321,7 @@ int job_close(job *j, int code) {
     return code;
 }
 
-static int run_one(session *s, const char **inputs, int count, job_function process) {
+static int run_one(session *s, const char **inputs, int count, int (*process)(job *job)) {
     job j;
     int code = job_open(&j, s, inputs, count);
     code = job_close(&j, code == EXIT_DONE ? process(&j) : code);
@@ -327,27 +331,16 @@ static int run_one(session *s, const char **inputs, int count, job_function proc
     return code;
 }
 
-int job_run(session *s, int i, job_function process) {
+int job_run(session *s, int i) {
     const int each = s->command->inputs_per_job;
     if (s->options->pairs) {
         report_place(input_name(s->options->pairs), s->pairs.lines[i]);
     }
-    const int code = run_one(s, &s->inputs[i * each], each, process);
+    const int code = run_one(s, &s->inputs[i * each], each, s->command->process);
     report_place(NULL, 0);
     return code;
 }
 
-int session_run_together(session *s, job_function process) {
-    return run_one(s, s->inputs, s->input_count == s->command->inputs_per_job ? s->input_count : 0, process);
-}
-
-int jobs_close(job *jobs, int count, int code) {
-    for (int i = 0; i < count; i++) {
-        job_switch(&jobs[i]);
-        if (code != EXIT_DONE && !jobs[i].error[0]) {
-            snprintf(jobs[i].error, sizeof jobs[i].error, "another part of the batch failed");
-        }
-        code = job_close(&jobs[i], code);
-    }
-    return code;
+int job_run_all(session *s, int (*process)(job *job)) {
+    return run_one(s, s->inputs, 0, process);
 }

@@ -74,11 +74,20 @@ int job_open(job *job, session *session, const char **inputs, int count);
 int job_close(job *job, int code);
 /* Of several open jobs: continues with this one, which gets the errors that are printed. */
 void job_switch(job *job);
-/* Closes the jobs of a batch with one exit code, which it returns. */
-int jobs_close(job *jobs, int count, int code);
+
+/* What all inputs go into, one after the other. The functions return exit codes and print errors. */
+typedef struct job_sink {
+    size_t size; /* of the state, which begins as zeros */
+    /* Takes input i: of a batch the open job jobs[i]; else jobs[0] is the one job, which has read the cloud. */
+    int (*add)(void *sink, job *jobs, int i);
+    int (*write)(void *sink, job *job); /* to the outputs, which this job has */
+    void (*free)(void *sink);
+} job_sink;
 
 /* Reads one input of a job of all inputs, which becomes the input that messages name. Returns an exit code. */
-int job_read_input(job *j, const char *input, pcgpu_cloud *cloud);
+int job_read_input(job *j, const char *input);
+/* The cloud that a job has read; the caller frees it. */
+pcgpu_cloud job_take_cloud(job *j);
 /* Opens the job of a scan that was read elsewhere: takes over the cloud. The job has no outputs. */
 void job_open_scan(job *j, session *session, const char *input, pcgpu_cloud *cloud, pcgpu_depth *image,
                    const pcgpu_depth_counts *depth, double read_seconds);
@@ -91,9 +100,6 @@ void session_json_close(json *out); /* and ends its line */
 /* Prints the object of --json, where `outputs` has the members of "outputs"; prints the messages. */
 void job_print_json(const job *job, int code, const char *outputs);
 void job_report(const job *job);
-
-/* Processes a job whose clouds are read and whose outputs are open. Returns an exit code and prints errors. */
-typedef int (*job_function)(job *job);
 
 /* Checks the inputs and outputs against each other. */
 bool session_check(session *session, reason *why);
@@ -136,10 +142,13 @@ int session_open(session *session);
 int session_close(session *session, int code);
 
 /* Opens job i of the run, processes it and closes it. */
-int job_run(session *session, int i, job_function process);
-/* Runs one job with all inputs (register), or one job per input, several at the same time (pipeline.c). */
-int session_run_together(session *session, job_function process);
-int session_run_each(session *session, job_function process);
+int job_run(session *session, int i);
+/* The same for one job with all inputs. */
+int job_run_all(session *session, int (*process)(job *job));
+/* pipeline.c: all jobs, several at the same time. */
+int session_run_each(session *session);
+/* sink.c: what the command does with its inputs. */
+int session_run(session *session);
 /* Whether the objects of --json go to standard output. */
 bool session_json_is_stdout(const session *session);
 /* EXIT_DONE, or EXIT_FAILED, of which the error of the library is printed with this name. */

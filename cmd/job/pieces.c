@@ -26,11 +26,8 @@ bool session_needs_pieces(const session *s, const char *input, int times, bool a
 }
 
 static int read_whole(job *j) {
-    pcgpu_cloud cloud;
-    const int code = job_read_input(j, j->inputs[0], &cloud);
-    j->clouds[0] = cloud;
     j->in_pieces = false;
-    return code;
+    return job_read_input(j, j->inputs[0]);
 }
 
 int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {

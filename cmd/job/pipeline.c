@@ -21,7 +21,6 @@ typedef struct printed {
 
 typedef struct pipeline {
     session *session;
-    job_function process;
     int jobs, workers, threads;
     int gpus;              /* 1: of one device, whichever it is */
     pthread_mutex_t mutex; /* guards what follows */
@@ -128,9 +127,9 @@ static int take_job(pipeline *p) {
     return i;
 }
 
-static int run_or_skip(session *s, int i, bool skipped, job_function process) {
+static int run_or_skip(session *s, int i, bool skipped) {
     if (!skipped) {
-        return job_run(s, i, process);
+        return job_run(s, i);
     }
     session_print_skipped(s, i);
     if (s->options->pairs) {
@@ -210,7 +209,7 @@ static int run_captured(pipeline *p, session *own, int i, bool skipped, printed 
     own->lines = k->lines.stream;
     own->json.stream = k->json.stream;
     own->device_failed = own->device_lost = false;
-    const int code = run_or_skip(own, i, skipped, p->process);
+    const int code = run_or_skip(own, i, skipped);
     report_capture(NULL);
     text_close(&k->messages);
     text_close(&k->out);
@@ -274,8 +273,8 @@ static void run_workers(pipeline *p) {
     }
 }
 
-static int run_pipeline(session *s, job_function process, int most) {
-    pipeline p = {.session = s, .process = process, .jobs = session_job_count(s), .threads = pcgpu_threads(s->context)};
+static int run_pipeline(session *s, int most) {
+    pipeline p = {.session = s, .jobs = session_job_count(s), .threads = pcgpu_threads(s->context)};
     p.gpus = s->options->device.device == PCGPU_DEVICE_CUDA ? s->options->device.count : 1;
     p.workers = p.threads > p.gpus ? p.threads : p.gpus;
     p.workers = p.workers < most ? p.workers : most;
@@ -303,16 +302,16 @@ static int run_pipeline(session *s, job_function process, int most) {
     return p.worst;
 }
 
-static int run_in_turn(session *s, job_function process) {
+static int run_in_turn(session *s) {
     int worst = EXIT_DONE;
     for (int i = 0; i < session_job_count(s) && !ends_run(worst); i++) {
-        worst = exit_code_worse(worst, run_or_skip(s, i, session_skips(s, i), process));
+        worst = exit_code_worse(worst, run_or_skip(s, i, session_skips(s, i)));
     }
     return worst;
 }
 
 /* Pipes are read and written one after the other. */
-int session_run_each(session *s, job_function process) {
+int session_run_each(session *s) {
     const int most = session_jobs_at_once(s, MOST_WORKERS);
-    return most == 1 || session_job_count(s) == 1 ? run_in_turn(s, process) : run_pipeline(s, process, most);
+    return most == 1 || session_job_count(s) == 1 ? run_in_turn(s) : run_pipeline(s, most);
 }

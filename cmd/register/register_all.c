@@ -9,10 +9,9 @@
 
 typedef struct cloud_set {
     session *session;
-    job job; /* of the outputs */
+    job *job;
     int count;
     pcgpu_cloud *clouds;
-    const pcgpu_cloud **pointers;
     pcgpu_set set;
 } cloud_set;
 
@@ -20,20 +19,12 @@ static bool is_placed(const cloud_set *a, int i) {
     return a->set.placed > 0 && a->set.clouds[i].group == 0;
 }
 
-static int read_clouds(cloud_set *a) {
-    int code = EXIT_DONE;
-    progress_run_begin(a->count);
-    for (int i = 0; i < a->count && code == EXIT_DONE; i++) {
-        const char *input = a->session->inputs[i];
-        code = job_read_input(&a->job, input, &a->clouds[i]);
-        progress_run_add(input, code == EXIT_DONE ? PROGRESS_DONE : PROGRESS_FAILED);
-        a->pointers[i] = &a->clouds[i];
-    }
-    progress_run_end();
-    if (code == EXIT_DONE) { /* what follows is about all */
-        a->session->name = a->job.names[0] = output_shown(register_own(a->session->options)->transform);
-    }
-    return code;
+static int add(void *sink, job *j, int i) {
+    cloud_set *a = sink;
+    a->clouds = heap_grow(a->clouds, (size_t)i, sizeof *a->clouds);
+    a->clouds[i] = job_take_cloud(j);
+    a->count = i + 1;
+    return EXIT_DONE;
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -74,7 +65,7 @@ static void summarize(const cloud_set *a, double seconds) {
                       1e3 * register_deviation(c->covariance, 3),
                       57.29577951308232 * register_deviation(c->covariance, 0), c->links);
     }
-    report_result(job_output_name(&a->job, "transform"),
+    report_result(job_output_name(a->job, "transform"),
                   "%d of %d clouds placed by %d of %d registrations, %d refused; +- %.1f mm, %.3f degree "
                   "at most; %.1f s",
                   a->set.placed, a->count, a->set.link_count, a->set.registered, a->set.refused, 1e3 * metres,
@@ -123,7 +114,7 @@ static void print_clouds(const cloud_set *a) {
 }
 
 static void write_poses(const cloud_set *a) {
-    FILE *stream = job_stream(&a->job, "transform");
+    FILE *stream = job_stream(a->job, "transform");
     for (int i = 0; i < a->count; i++) {
         transform_write_pose(stream, is_placed(a, i) ? a->set.clouds[i].T_group_cloud : NULL, i,
                              register_own(a->session->options)->transform_format);
@@ -155,17 +146,16 @@ static int write_merged(cloud_set *a) {
             a->clouds[i] = moved;
         }
     }
-    status = status == PCGPU_OK
-                 ? clouds_merge(context, job_output_name(&a->job, "output"), a->clouds, a->count, &merged)
-                 : status;
-    a->job.points_out = merged.rows;
-    const int code = status == PCGPU_OK ? job_write_cloud(&a->job, &merged) : job_failed(&a->job, status);
+    status = status == PCGPU_OK ? clouds_merge(context, job_output_name(a->job, "output"), a->clouds, a->count, &merged)
+                                : status;
+    a->job->points_out = merged.rows;
+    const int code = status == PCGPU_OK ? job_write_cloud(a->job, &merged) : job_failed(a->job, status);
     pcgpu_cloud_free(&merged);
     return code;
 }
 
 static void add_result(cloud_set *a) {
-    json *out = &a->job.result;
+    json *out = &a->job->result;
     json_integer(out, "clouds", a->count);
     json_integer(out, "placed", a->set.placed);
     json_integer(out, "groups", a->set.groups);
@@ -176,53 +166,46 @@ static void add_result(cloud_set *a) {
 
 /* ---- the run ----------------------------------------------------------------------------------------------------- */
 
-static int place(cloud_set *a) {
+static int place(void *sink, job *j) {
+    cloud_set *a = sink;
+    a->session = j->session;
+    a->job = j;
+    a->session->name = j->names[0] = output_shown(register_own(a->session->options)->transform); /* this is about all */
     pcgpu_register_params params = a->session->options->registration;
     params.drop_origin = a->session->options->drop_origin;
-    progress_begin(a->job.names[0], "registering");
+    const pcgpu_cloud **pointers = heap_zeroed((size_t)a->count, sizeof *pointers);
+    for (int i = 0; i < a->count; i++) {
+        pointers[i] = &a->clouds[i];
+    }
+    progress_begin(j->names[0], "registering");
     const double begin = seconds_now();
-    const pcgpu_status status = pcgpu_register_all(a->session->context, a->pointers, a->count, &params, &a->set);
+    const pcgpu_status status = pcgpu_register_all(a->session->context, pointers, a->count, &params, &a->set);
+    free(pointers);
     progress_end();
     if (status != PCGPU_OK) {
-        return job_failed(&a->job, status);
+        return job_failed(j, status);
     }
-    a->job.run = a->set.run;
+    j->run = a->set.run;
     summarize(a, seconds_now() - begin);
     add_result(a);
     write_poses(a);
-    const int code = job_stream(&a->job, "output") ? write_merged(a) : EXIT_DONE;
+    const int code = job_stream(j, "output") ? write_merged(a) : EXIT_DONE;
     if (code == EXIT_DONE) {
         print_clouds(a);
     }
     return code == EXIT_DONE && a->set.placed < a->count ? EXIT_NOT_CONVERGED : code;
 }
 
-int register_all(session *s) {
-    cloud_set *a = calloc(1, sizeof *a);
-    int code = EXIT_FAILED;
-    if (a) {
-        *a = (cloud_set){.session = s, .count = s->input_count};
-        a->clouds = calloc((size_t)a->count, sizeof *a->clouds);
-        a->pointers = calloc((size_t)a->count, sizeof *a->pointers);
-    }
-    if (!a || !a->clouds || !a->pointers) {
-        report_error(NULL, "out of memory");
-    } else {
-        code = job_open(&a->job, s, s->inputs, 0);
-        code = code == EXIT_DONE ? read_clouds(a) : code;
-        code = job_close(&a->job, code == EXIT_DONE ? place(a) : code);
-    }
-    for (int i = 0; a && a->clouds && i < a->count; i++) {
+static void free_set(void *sink) {
+    cloud_set *a = sink;
+    for (int i = 0; i < a->count; i++) {
         pcgpu_cloud_free(&a->clouds[i]);
     }
-    if (a) {
-        pcgpu_set_free(&a->set);
-        free(a->clouds);
-        free(a->pointers);
-    }
-    free(a);
-    return code;
+    pcgpu_set_free(&a->set);
+    free(a->clouds);
 }
+
+static const job_sink set_sink = {sizeof(cloud_set), add, place, free_set};
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
@@ -293,7 +276,7 @@ static const command_info of_all = {.name = "register",
                                     .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE | COMMAND_KEEPS_COLUMNS,
                                     .take_inputs = take_inputs,
                                     .check_inputs = check_inputs,
-                                    .run = register_all};
+                                    .sink = &set_sink};
 
 bool register_find_inputs(session *s, reason *why) {
     (void)why;

@@ -30,7 +30,7 @@ static bool take_inputs(session *s, reason *why) {
 }
 
 static int run(session *s) {
-    return s->options->pairs ? register_pairs(s) : session_run_together(s, register_process);
+    return s->options->pairs ? register_pairs(s) : session_run(s);
 }
 
 /* A flag, or with --all a file. */
@@ -95,5 +95,6 @@ const command_info register_command = {.name = "register",
                                        .check_inputs = register_check,
                                        .takes_images = register_is_projective,
                                        .effective_options = register_effective_options,
+                                       .process = register_process,
                                        .run = run,
                                        .after_job = register_end_pair};

@@ -32,7 +32,7 @@ int register_pairs(session *s) {
         return EXIT_FAILED;
     }
     s->lines = transforms.stream;
-    int code = session_run_each(s, register_process);
+    int code = session_run(s);
     s->lines = NULL;
     return !transforms.stream || output_commit(&transforms) ? code : EXIT_FAILED;
 }

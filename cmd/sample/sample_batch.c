@@ -9,9 +9,7 @@
 enum { GROUP = 64 };
 
 typedef struct batch {
-    session *session;
-    job *jobs;
-    int begun, columns;
+    int columns;
     int64_t m; /* picks of each input */
     float *points, *distances;
     int32_t *indices, *counts; /* counts: without the padding */
@@ -19,9 +17,10 @@ typedef struct batch {
 
 /* Allocates the arrays, when the columns are known. */
 static int allocate(batch *b, const job *first) {
-    const size_t n = (size_t)b->session->input_count, m = (size_t)b->m;
-    const size_t row = (size_t)first->clouds[0].columns * sizeof *b->points;
+    b->m = sample_own(first->session->options)->params.count;
     b->columns = first->clouds[0].columns;
+    const size_t n = (size_t)first->session->input_count, m = (size_t)b->m;
+    const size_t row = (size_t)b->columns * sizeof *b->points;
     const bool fits = m <= SIZE_MAX / row / n;
     b->points = fits ? malloc(n * m * row) : NULL;
     b->indices = fits ? malloc(n * m * sizeof *b->indices) : NULL;
@@ -35,37 +34,17 @@ static int allocate(batch *b, const job *first) {
     return EXIT_DONE;
 }
 
-/* Reads one input. */
-static int begin(batch *b, int i) {
-    job *j = &b->jobs[i];
-    int code = job_open(j, b->session, &b->session->inputs[i], 1);
-    b->begun++;
-    code = code == EXIT_DONE ? sample_prepare(j) : code;
-    if (code == EXIT_DONE) {
-        json_integer(&j->result, "batch", i);
-    }
-    if (code == EXIT_DONE && !b->points) {
-        code = allocate(b, j);
-    }
-    if (code == EXIT_DONE && j->clouds[0].columns != b->columns) {
-        report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", j->clouds[0].columns,
-                     b->jobs[0].names[0], b->columns);
-        code = EXIT_FAILED;
-    }
-    return code;
-}
-
-/* Takes the picks of one input into the arrays. */
-static int take(batch *b, int i, pcgpu_sampled *sampled) {
-    job *j = &b->jobs[i];
+/* Takes the picks of input i into the arrays. */
+static int take(batch *b, job *j, int i, pcgpu_sampled *sampled) {
+    const bool pads = sample_own(j->session->options)->pad != PAD_NONE;
     const int64_t picked = sampled->count;
     job_switch(j);
-    if (picked == 0 && sample_own(b->session->options)->pad == PAD_NONE) {
+    if (picked == 0 && !pads) {
         report_error(j->names[0], "0 usable points among %lld records; leave the input out, or give --pad zero",
                      (long long)sampled->run.points_in);
         return EXIT_FAILED;
     }
-    if (picked < b->m && sample_own(b->session->options)->pad == PAD_NONE) {
+    if (picked < b->m && !pads) {
         report_error(j->names[0], "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
                      (long long)picked, (long long)b->m);
         return EXIT_FAILED;
@@ -88,14 +67,13 @@ static int take(batch *b, int i, pcgpu_sampled *sampled) {
 }
 
 /* The error of a group is that of one input: finds it, alone. */
-static int find_failed(batch *b, int first, int count, const pcgpu_sample_params *params) {
-    for (int i = first; i < first + count; i++) {
-        job *j = &b->jobs[i];
+static int find_failed(job *jobs, int count, const pcgpu_sample_params *params) {
+    for (int i = 0; i < count; i++) {
         pcgpu_sampled sampled;
-        job_switch(j);
-        const pcgpu_status status = pcgpu_sample(b->session->context, &j->clouds[0], params, &sampled);
+        job_switch(&jobs[i]);
+        const pcgpu_status status = pcgpu_sample(jobs->session->context, &jobs[i].clouds[0], params, &sampled);
         if (status != PCGPU_OK) {
-            return job_failed(j, status);
+            return job_failed(&jobs[i], status);
         }
         pcgpu_sampled_free(&sampled);
     }
@@ -103,45 +81,55 @@ static int find_failed(batch *b, int first, int count, const pcgpu_sample_params
     return EXIT_FAILED;
 }
 
-/* Reads and samples the inputs from `first` on. */
-static int run_group(batch *b, int first, int count) {
-    pcgpu_sample_params params = sample_parameters(b->session);
-    pcgpu_sampled *sampled = calloc((size_t)count, sizeof *sampled);
+/* Samples the inputs from `first` on. */
+static int sample_group(batch *b, job *jobs, int first, int count) {
+    const session *s = jobs->session;
+    pcgpu_sample_params params = sample_parameters(s);
+    pcgpu_sampled *sampled = heap_zeroed((size_t)count, sizeof *sampled);
     const pcgpu_cloud *clouds[GROUP];
-    int code = sampled ? EXIT_DONE : EXIT_FAILED, done = 0;
-    if (!sampled) {
-        report_error(NULL, "out of memory");
+    jobs += first;
+    for (int i = 0; i < count; i++) {
+        clouds[i] = &jobs[i].clouds[0];
     }
     params.at_most = true; /* fewer are an error that names the input */
-    for (int i = 0; i < count && code == EXIT_DONE; i++) {
-        code = begin(b, first + i);
-        clouds[i] = &b->jobs[first + i].clouds[0];
-    }
-    if (code == EXIT_DONE) {
-        progress_begin(b->jobs[first].names[0], "sampling");
-        code = pcgpu_sample_batch(b->session->context, clouds, count, &params, sampled) == PCGPU_OK
+    progress_begin(jobs->names[0], "sampling");
+    int code = pcgpu_sample_batch(s->context, clouds, count, &params, sampled) == PCGPU_OK
                    ? EXIT_DONE
-                   : find_failed(b, first, count, &params);
-    }
-    for (; done < count && code == EXIT_DONE; done++) {
-        code = take(b, first + done, &sampled[done]);
-    }
-    for (int i = 0; i < count && sampled; i++) {
+                   : find_failed(jobs, count, &params);
+    for (int i = 0; i < count; i++) {
+        code = code == EXIT_DONE ? take(b, &jobs[i], first + i, &sampled[i]) : code;
         pcgpu_sampled_free(&sampled[i]);
     }
     free(sampled);
     return code;
 }
 
-static int write_arrays(batch *b) {
-    job *first = &b->jobs[0];
-    const int64_t n = b->session->input_count;
+/* A group is sampled when its last input is there. */
+static int add(void *sink, job *jobs, int i) {
+    batch *b = sink;
+    job *j = &jobs[i];
+    int code = sample_prepare(j);
+    if (code == EXIT_DONE && i == 0) {
+        code = allocate(b, j);
+    }
+    if (code == EXIT_DONE && j->clouds[0].columns != b->columns) {
+        report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", j->clouds[0].columns,
+                     jobs->names[0], b->columns);
+        code = EXIT_FAILED;
+    }
+    const int in_group = i % GROUP + 1;
+    const bool last = in_group == GROUP || i + 1 == j->session->input_count;
+    return code == EXIT_DONE && last ? sample_group(b, jobs, i + 1 - in_group, in_group) : code;
+}
+
+static int write_arrays(void *sink, job *first) {
+    const batch *b = sink;
+    const int64_t n = first->session->input_count;
     const pcgpu_array arrays[] = {
         {.name = "points", .type = PCGPU_FLOAT32, .dimensions = 3, .shape = {n, b->m, b->columns}, .data = b->points},
         {.name = "indices", .type = PCGPU_INT32, .dimensions = 2, .shape = {n, b->m}, .data = b->indices},
         {.name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {n}, .data = b->counts},
         {.name = "distances", .type = PCGPU_FLOAT32, .dimensions = 2, .shape = {n, b->m}, .data = b->distances}};
-    job_switch(first);
     progress_begin(first->names[0], "writing");
     int code = job_write_array(first, "indices", &arrays[1]);
     code = code == EXIT_DONE ? job_write_array(first, "distances", &arrays[3]) : code;
@@ -152,24 +140,12 @@ static int write_arrays(batch *b) {
     return code;
 }
 
-int sample_batch(session *s) {
-    batch b = {.session = s,
-               .m = sample_own(s->options)->params.count,
-               .jobs = calloc((size_t)s->input_count, sizeof *b.jobs)};
-    int code = EXIT_DONE;
-    if (!b.jobs) {
-        report_error(NULL, "out of memory");
-        return EXIT_FAILED;
-    }
-    for (int i = 0; i < s->input_count && code == EXIT_DONE; i += GROUP) {
-        code = run_group(&b, i, s->input_count - i < GROUP ? s->input_count - i : GROUP);
-    }
-    code = code == EXIT_DONE ? write_arrays(&b) : code;
-    code = jobs_close(b.jobs, b.begun, code);
-    free(b.jobs);
-    free(b.points);
-    free(b.distances);
-    free(b.indices);
-    free(b.counts);
-    return code;
+static void free_batch(void *sink) {
+    batch *b = sink;
+    free(b->points);
+    free(b->distances);
+    free(b->indices);
+    free(b->counts);
 }
+
+const job_sink sample_sink = {sizeof(batch), add, write_arrays, free_batch};

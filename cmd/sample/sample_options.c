@@ -77,10 +77,6 @@ static bool check(const session *s, reason *why) {
     return sweeps_check(s, why);
 }
 
-static int run(session *s) {
-    return s->options->batch ? sample_batch(s) : session_run_each(s, sample_process);
-}
-
 /* In the order of the library's enums. */
 static const char *const sample_methods[] = {"fps", "random", NULL};
 static const char *const paddings[] = {"none", "repeat", "zero", NULL};
@@ -137,4 +133,5 @@ const command_info sample_command = {
     .resolve_options = resolve_options,
     .check_inputs = check,
     .reads_pieces = sample_reads_pieces,
-    .run = run};
+    .process = sample_process,
+    .sink = &sample_sink};

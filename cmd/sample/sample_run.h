@@ -15,8 +15,8 @@ typedef struct sample_values {
 } sample_values;
 OWN_VALUES(sample)
 
-int sample_process(job *job); /* one input */
-int sample_batch(session *s); /* all inputs into one array */
+int sample_process(job *job);      /* one input */
+extern const job_sink sample_sink; /* all inputs into one array */
 /* Whether an input is sampled at random and needs more memory than there is. */
 bool sample_reads_pieces(const session *session, const char *input);
 

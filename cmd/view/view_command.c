@@ -135,7 +135,7 @@ static int draw(job *j, pc_scene *scene) {
     return code;
 }
 
-/* One picture of the inputs of the job, or of all. */
+/* One picture of the input of the job, or of all. */
 static int view_process(job *j) {
     session *s = j->session;
     pc_scene scene = {0};
@@ -158,14 +158,6 @@ static int view_process(job *j) {
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
-
-static int run_each(session *s) {
-    return session_run_each(s, view_process);
-}
-
-static int run_together(session *s) {
-    return session_run_together(s, view_process);
-}
 
 static bool resolve_options(option_values *o, const command_info *command, reason *why) {
     const int *size = view_own(o)->size;
@@ -240,10 +232,10 @@ static void init(option_values *options) {
     .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                    \
     .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                          \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN,                  \
-    .options = ROWS(rows), .init = init, .resolve_options = resolve_options
+    .options = ROWS(rows), .init = init, .resolve_options = resolve_options, .process = view_process
 
 /* All inputs in one picture. */
-static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0, .run = run_together};
+static const command_info together = {VIEW_COMMAND, .inputs_per_job = 0};
 
 static bool take_inputs(session *s, reason *why) {
     (void)why;
@@ -253,4 +245,4 @@ static bool take_inputs(session *s, reason *why) {
 }
 
 /* A picture of each input, for -o DIR/. */
-const command_info view_command = {VIEW_COMMAND, .inputs_per_job = 1, .take_inputs = take_inputs, .run = run_each};
+const command_info view_command = {VIEW_COMMAND, .inputs_per_job = 1, .take_inputs = take_inputs};

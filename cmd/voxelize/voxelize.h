@@ -78,6 +78,6 @@ int dynamic_write(job *j, const dynamic_points *points);
 void dynamic_free(dynamic_points *points);
 
 int voxelize_process(job *j);
-int voxelize_batch(session *s); /* all inputs into one file */
+extern const job_sink voxelize_sink; /* all inputs into one file */
 
 #endif

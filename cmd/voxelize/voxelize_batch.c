@@ -6,9 +6,8 @@
 #include <string.h>
 
 typedef struct batch {
-    int begun; /* number of jobs */
-    job *jobs;
-    pcgpu_voxels *voxels; /* of each job */
+    int count;            /* of the inputs */
+    pcgpu_voxels *voxels; /* of each */
     pcgpu_voxels all;
     dynamic_points points;                  /* of dynamic voxelization */
     int32_t *voxel_offsets, *point_offsets; /* inputs + 1: the first of each input in `all`; the last is the total */
@@ -39,10 +38,12 @@ static void copy_voxels(pcgpu_voxels *all, int64_t voxel, int64_t point, int bat
 }
 
 /* Computes the offsets of the inputs and the shape of `all`. */
-static int measure(batch *b) {
+static int measure(batch *b, const job *jobs) {
     pcgpu_voxels *all = &b->all;
+    b->voxel_offsets = heap_zeroed((size_t)b->count + 1, sizeof *b->voxel_offsets);
+    b->point_offsets = heap_zeroed((size_t)b->count + 1, sizeof *b->point_offsets);
     all->columns = b->voxels[0].columns;
-    for (int i = 0; i < b->begun; i++) {
+    for (int i = 0; i < b->count; i++) {
         const pcgpu_voxels *v = &b->voxels[i];
         b->voxel_offsets[i] = (int32_t)all->count;
         b->point_offsets[i] = (int32_t)all->run.points_in;
@@ -50,22 +51,22 @@ static int measure(batch *b) {
         all->run.points_in += v->run.points_in;
         all->capacity = v->capacity > all->capacity ? v->capacity : all->capacity;
         if (all->count > INT32_MAX || all->run.points_in > INT32_MAX) {
-            report_error(b->jobs[i].names[0],
+            report_error(jobs[i].names[0],
                          "with this input the batch has %lld points in %lld voxels, and ids have 32 bits; split it "
                          "below 2^31",
                          (long long)all->run.points_in, (long long)all->count);
             return EXIT_FAILED;
         }
     }
-    b->voxel_offsets[b->begun] = (int32_t)all->count;
-    b->point_offsets[b->begun] = (int32_t)all->run.points_in;
+    b->voxel_offsets[b->count] = (int32_t)all->count;
+    b->point_offsets[b->count] = (int32_t)all->run.points_in;
     return EXIT_DONE;
 }
 
 /* Moves the voxels of all jobs into `all`. */
-static int join(batch *b) {
+static int join(batch *b, const job *jobs) {
     pcgpu_voxels *all = &b->all;
-    int code = measure(b);
+    int code = measure(b, jobs);
     if (code != EXIT_DONE) {
         return code;
     }
@@ -76,13 +77,13 @@ static int join(batch *b) {
     all->counts = malloc(one * sizeof *all->counts);
     all->point_voxel = malloc((points ? points : 1) * sizeof *all->point_voxel);
     if (!all->features || !all->coords || !all->counts || !all->point_voxel) {
-        report_error(b->jobs[0].names[0],
+        report_error(jobs->names[0],
                      "out of memory; the features of the batch need %.3g GB: give fewer inputs, or limit points and "
                      "voxels",
                      (double)one * (double)row / 1e9);
         return EXIT_FAILED;
     }
-    for (int i = 0; i < b->begun; i++) {
+    for (int i = 0; i < b->count; i++) {
         copy_voxels(all, b->voxel_offsets[i], b->point_offsets[i], i, &b->voxels[i]);
         pcgpu_voxels_free(&b->voxels[i]);
     }
@@ -93,34 +94,31 @@ static pcgpu_array offsets_array(const char *name, const int32_t *offsets, int i
     return (pcgpu_array){.name = name, .type = PCGPU_INT32, .dimensions = 1, .shape = {inputs + 1}, .data = offsets};
 }
 
-static int write_batch(batch *b) {
-    job *first = &b->jobs[0];
-    const pcgpu_array more[] = {offsets_array("voxel_offsets", b->voxel_offsets, b->begun), voxels_point_array(&b->all),
-                                offsets_array("point_offsets", b->point_offsets, b->begun)};
-    int code = voxels_write_sides(first, &b->all);
-    if (code == EXIT_DONE && b->points.columns > 0) {
-        return job_stream(first, "output") ? dynamic_write(first, &b->points) : EXIT_DONE;
-    }
-    return code == EXIT_DONE && job_stream(first, "output") ? voxels_write(first, &b->all, more, 3) : code;
-}
-
-/* Reads and voxelizes one input. */
-static int add_input(batch *b, session *s, int i) {
-    job *j = &b->jobs[i];
-    pcgpu_voxels *v = &b->voxels[i];
-    int code = job_open(j, s, &s->inputs[i], 1);
-    b->begun++;
-    if (code != EXIT_DONE) {
+static int write_batch(void *sink, job *jobs) {
+    batch *b = sink;
+    int code = join(b, jobs);
+    code = code == EXIT_DONE ? voxels_write_sides(jobs, &b->all) : code;
+    if (code != EXIT_DONE || !job_stream(jobs, "output")) {
         return code;
     }
-    json_integer(&j->result, "batch", i);
-    code = voxelize_cloud(j, v);
+    const pcgpu_array more[] = {offsets_array("voxel_offsets", b->voxel_offsets, b->count), voxels_point_array(&b->all),
+                                offsets_array("point_offsets", b->point_offsets, b->count)};
+    return b->points.columns > 0 ? dynamic_write(jobs, &b->points) : voxels_write(jobs, &b->all, more, 3);
+}
+
+static int add(void *sink, job *jobs, int i) {
+    batch *b = sink;
+    job *j = &jobs[i];
+    const voxelize_values *own = voxelize_own(j->session->options);
+    b->voxels = heap_grow(b->voxels, (size_t)b->count, sizeof *b->voxels);
+    pcgpu_voxels *v = &b->voxels[b->count++];
+    int code = voxelize_cloud(j, v);
     if (code == EXIT_DONE && v->columns != b->voxels[0].columns) {
         report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", v->columns,
-                     b->jobs[0].names[0], b->voxels[0].columns);
+                     jobs->names[0], b->voxels[0].columns);
         code = EXIT_FAILED;
     }
-    if (code == EXIT_DONE && voxelize_own(s->options)->voxelization == VOXELIZATION_DYNAMIC) {
+    if (code == EXIT_DONE && own->voxelization == VOXELIZATION_DYNAMIC) {
         code = dynamic_add(j, v, i, &b->points);
     } else if (code == EXIT_DONE) {
         voxels_add_offset(j, v);
@@ -129,34 +127,16 @@ static int add_input(batch *b, session *s, int i) {
     return code;
 }
 
-int voxelize_batch(session *s) {
-    size_t n = (size_t)s->input_count;
-    batch b = {.jobs = calloc(n, sizeof *b.jobs),
-               .voxels = calloc(n, sizeof *b.voxels),
-               .voxel_offsets = calloc(n + 1, sizeof *b.voxel_offsets),
-               .point_offsets = calloc(n + 1, sizeof *b.point_offsets)};
-    int code = EXIT_DONE;
-    if (!b.jobs || !b.voxels || !b.voxel_offsets || !b.point_offsets) {
-        report_error(NULL, "out of memory");
-        code = EXIT_FAILED;
+static void free_batch(void *sink) {
+    batch *b = sink;
+    for (int i = 0; i < b->count; i++) {
+        pcgpu_voxels_free(&b->voxels[i]);
     }
-    for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
-        code = add_input(&b, s, i);
-    }
-    if (code == EXIT_DONE) {
-        job_switch(&b.jobs[0]);
-        code = join(&b);
-        code = code == EXIT_DONE ? write_batch(&b) : code;
-    }
-    code = jobs_close(b.jobs, b.begun, code);
-    for (int i = 0; b.voxels && i < s->input_count; i++) {
-        pcgpu_voxels_free(&b.voxels[i]);
-    }
-    pcgpu_voxels_free(&b.all);
-    dynamic_free(&b.points);
-    free(b.jobs);
-    free(b.voxels);
-    free(b.voxel_offsets);
-    free(b.point_offsets);
-    return code;
+    pcgpu_voxels_free(&b->all);
+    dynamic_free(&b->points);
+    free(b->voxels);
+    free(b->voxel_offsets);
+    free(b->point_offsets);
 }
+
+const job_sink voxelize_sink = {sizeof(batch), add, write_batch, free_batch};

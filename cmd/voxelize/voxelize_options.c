@@ -85,7 +85,7 @@ static int run(session *s) {
                        "inputs must hold both",
                        voxelize_own(o)->wants_sweeps);
     }
-    return s->options->batch ? voxelize_batch(s) : session_run_each(s, voxelize_process);
+    return session_run(s);
 }
 
 /* In the order of the library's enums. */
@@ -157,4 +157,6 @@ const command_info voxelize_command = {
     .resolve_options = resolve_options,
     .reads_pieces = voxelize_reads_pieces,
     .check_inputs = sweeps_check,
+    .process = voxelize_process,
+    .sink = &voxelize_sink,
     .run = run};
