@@ -343,8 +343,7 @@ int bench_main(int count, char **words) {
     const char *base = getenv("TMPDIR");
     snprintf(b.folder, sizeof b.folder, "%s/pcgpu-bench-XXXXXX", base && *base ? base : "/tmp");
     if (!mkdtemp(b.folder)) {
-        report_error(NULL, "%s: cannot create a folder: %s; set TMPDIR", b.folder, strerror(errno));
-        return EXIT_FAILED;
+        return report_error(NULL, "%s: cannot create a folder: %s; set TMPDIR", b.folder, strerror(errno));
     }
     b.run_words = heap_zeroed((size_t)b.word_count + 16, sizeof *b.run_words);
     bench_catch_signals();

@@ -66,7 +66,7 @@ void *heap_or_end(void *memory) {
         if (before_end) {
             before_end();
         }
-        _exit(1);
+        _exit(EXIT_FAILED);
     }
     return memory;
 }

@@ -122,15 +122,12 @@ void report_repeated(void) {
 }
 
 /* Control sequences for the terminal are escaped. */
-void report(report_kind kind, const char *name, const char *format, ...) {
+static void print(report_kind kind, const char *name, const char *format, va_list args) {
     char text[8192];
-    va_list args;
     if (!is_shown(kind)) {
         return;
     }
-    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     if (kind == REPORT_ERROR && last_error) {
         snprintf(last_error, REPORT_ERROR_SIZE, "%.*s", REPORT_ERROR_SIZE - 1, text);
     }
@@ -153,6 +150,21 @@ void report(report_kind kind, const char *name, const char *format, ...) {
         fflush(stderr);
     }
     pthread_mutex_unlock(&progress.lock);
+}
+
+void report(report_kind kind, const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print(kind, name, format, args);
+    va_end(args);
+}
+
+int report_error(const char *name, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    print(REPORT_ERROR, name, format, args);
+    va_end(args);
+    return EXIT_FAILED;
 }
 
 void report_captured(const char *lines) {
@@ -193,10 +205,10 @@ const char *sentence_without_name(const char *sentence, const char *name) {
     return named ? sentence + length + 2 : sentence;
 }
 
-void report_failure(const char *name, const pcgpu_context *context) {
+int report_failure(const char *name, const pcgpu_context *context) {
     const char *sentence = pcgpu_last_error(context);
     const bool named = sentence_without_name(sentence, name) != sentence;
-    report_error(named ? NULL : name, "%s", sentence);
+    return report_error(named ? NULL : name, "%s", sentence);
 }
 
 /* Whether it is the last of these that was given. */

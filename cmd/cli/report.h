@@ -4,6 +4,9 @@
 
 #include "pcgpu.h"
 
+/* The exit codes scripts rely on. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CUDA = 3, EXIT_NOT_CONVERGED = 4 };
+
 /* Messages are "pcgpu: NAME: text" on standard error; `name` may be NULL. They have no colours. print_shown escapes the
  * names and texts. */
 void report_setup(bool verbose, bool quiet);
@@ -18,7 +21,8 @@ void report_repeated(void);
 /* A summary is printed when standard error is a terminal, or with -v; a detail with -v; only errors with -q. */
 typedef enum report_kind { REPORT_ERROR, REPORT_WARNING, REPORT_RESULT, REPORT_SUMMARY, REPORT_DETAIL } report_kind;
 void report(report_kind kind, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
-#define report_error(...)   report(REPORT_ERROR, __VA_ARGS__)
+/* An error; returns EXIT_FAILED. */
+int report_error(const char *name, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define report_warning(...) report(REPORT_WARNING, __VA_ARGS__)
 #define report_result(...)  report(REPORT_RESULT, __VA_ARGS__)
 #define report_summary(...) report(REPORT_SUMMARY, __VA_ARGS__)
@@ -31,8 +35,8 @@ enum { REPORT_ERROR_SIZE = 1024 };
 void report_keep_error(char *error);
 /* A sentence of the library, which may begin with the name, without it. */
 const char *sentence_without_name(const char *sentence, const char *name);
-/* Reports the last error of the library. */
-void report_failure(const char *name, const pcgpu_context *context);
+/* Reports the last error of the library. Returns EXIT_FAILED. */
+int report_failure(const char *name, const pcgpu_context *context);
 /* A pcgpu_log_fn; `user` points to the name of the current input. */
 void report_log(void *user, pcgpu_log_level level, const char *message);
 

@@ -119,8 +119,7 @@ static int move(pcgpu_context *context, const char *name, const double T[16], pc
     bounds_offset(&after, name, offset);
     drop_header(name, cloud);
     if (pcgpu_cloud_transform(context, cloud, T, offset, &out) != PCGPU_OK) {
-        report_failure(name, context);
-        return EXIT_FAILED;
+        return report_failure(name, context);
     }
     pcgpu_cloud_free(cloud);
     *cloud = out;

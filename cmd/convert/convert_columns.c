@@ -95,8 +95,7 @@ int columns_take(pcgpu_context *context, const char *name, const column_list *li
         if (found < 0) {
             char names[512];
             columns_show(cloud, 0, names, sizeof names);
-            report_error(name, "no column '%s'; it has %s", list->from[k], names);
-            return EXIT_FAILED;
+            return report_error(name, "no column '%s'; it has %s", list->from[k], names);
         }
         label[columns] = list->names[k];
         from[columns++] = found;
@@ -106,8 +105,7 @@ int columns_take(pcgpu_context *context, const char *name, const column_list *li
         }
     }
     if (pcgpu_cloud_create(context, cloud->rows, columns, &out) != PCGPU_OK) {
-        report_failure(name, context);
-        return EXIT_FAILED;
+        return report_failure(name, context);
     }
     pcgpu_cloud_take_header(&out, cloud, 1);
     out.width = cloud->width;

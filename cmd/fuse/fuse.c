@@ -41,8 +41,7 @@ int fuse_image(fusion *f, int index, const double T[16]) {
     reason why;
     if (!colors_read(f->session, f->session->context, index, &depth, &why)) {
         pcgpu_depth_free(&depth);
-        report_error(NULL, "%s", why.text);
-        return EXIT_FAILED;
+        return report_error(NULL, "%s", why.text);
     }
     status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, T, &counts);
     pcgpu_depth_free(&depth);
@@ -93,17 +92,16 @@ static int fuse_frames(fusion *f) {
     trajectory list = {0};
     reason why;
     if (!trajectory_read(s->options->poses, &list, &why)) {
-        report_error(NULL, "%s", why.text);
-        return EXIT_FAILED;
+        return report_error(NULL, "%s", why.text);
     }
     if (list.times && list.count > 0 && list.count != s->input_count) {
         match_by_time(s, &list);
     }
     int code = EXIT_DONE;
     if (list.count != s->input_count) {
-        report_error(input_name(s->options->poses), "%lld poses for %d images; give one line per image, in their order",
-                     (long long)list.count, s->input_count);
-        code = EXIT_FAILED;
+        code = report_error(input_name(s->options->poses),
+                            "%lld poses for %d images; give one line per image, in their order", (long long)list.count,
+                            s->input_count);
     }
     progress_run_begin(s->input_count);
     for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
@@ -151,8 +149,7 @@ int fuse_write_model(fusion *f) {
     pcgpu_volume_stats stats;
     char counted[48] = "";
     if (f->fused == 0) {
-        report_error(j->names[0], "no image has a pose, so there is no model, and nothing is written");
-        return EXIT_FAILED;
+        return report_error(j->names[0], "no image has a pose, so there is no model, and nothing is written");
     }
     progress_begin(j->names[0], "extracting the surface");
     const bool triangles = f->session->options->mesh;

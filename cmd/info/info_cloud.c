@@ -72,8 +72,7 @@ int info_cloud(job *j, FILE *stream) {
     int code = job_read_cloud(j, 0, stream, &file);
     progress_begin(j->names[0], "counting");
     if (code == EXIT_DONE && !cloud_measure(&j->clouds[0], info)) {
-        report_error(j->names[0], "out of memory");
-        code = EXIT_FAILED;
+        code = report_error(j->names[0], "out of memory");
     }
     progress_end();
     if (code == EXIT_DONE) {

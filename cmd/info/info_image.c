@@ -131,8 +131,7 @@ int info_camera(job *j) {
     json *out = &j->result;
     pcgpu_camera_init(&camera);
     if (!camera_file_read(j->inputs[0], &camera, &format, &why)) {
-        report_error(NULL, "%s", why.text);
-        return EXIT_FAILED;
+        return report_error(NULL, "%s", why.text);
     }
     json_text(out, "kind", "camera");
     json_text(out, "format", format);

@@ -101,8 +101,7 @@ int info_poses(job *j, FILE *stream) {
     path_info info;
     reason why;
     if (!trajectory_read_stream(stream, j->names[0], &t, &why)) {
-        report_error(NULL, "%s", why.text);
-        return EXIT_FAILED;
+        return report_error(NULL, "%s", why.text);
     }
     measure(&t, &info);
     add_result(&j->result, &t, &info);

@@ -118,10 +118,7 @@ const char *job_output_name(const job *j, const char *option) {
 }
 
 int exit_code_of(pcgpu_status status, const char *name, const pcgpu_context *context) {
-    if (status != PCGPU_OK) {
-        report_failure(name, context);
-    }
-    return status == PCGPU_OK ? EXIT_DONE : EXIT_FAILED;
+    return status == PCGPU_OK ? EXIT_DONE : report_failure(name, context);
 }
 
 int job_failed(job *j, pcgpu_status status) {

@@ -11,9 +11,6 @@
 #include "report.h"
 #include "text.h"
 
-/* The exit codes scripts rely on. */
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_NO_CUDA = 3, EXIT_NOT_CONVERGED = 4 };
-
 typedef struct session {
     const command_info *command;
     option_values *options;

@@ -57,10 +57,9 @@ int job_lacks_in_pieces(job *j, pcgpu_pieces **pieces, const char *what) {
     if (!j->session->options->memory) {
         return read_whole(j);
     }
-    report_error(
+    return report_error(
         j->names[0],
         "needs more than %.4g GB of memory, and a file in pieces has no %s; leave it out, downsample the file first "
         "(pcgpu voxelize --voxel-size, pcgpu sample --method random), or give more by --set memory",
         (double)session_memory(j->session) / 1e9, what);
-    return EXIT_FAILED;
 }

@@ -27,8 +27,7 @@ int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odo
     pcgpu_odometry_close(*odometry);
     *odometry = NULL;
     if (format && format->depth) {
-        report_error(path, "is a depth image, and scans are localized in a cloud; give a map of points");
-        return EXIT_FAILED;
+        return report_error(path, "is a depth image, and scans are localized in a cloud; give a map of points");
     }
     FILE *stream = input_open(path);
     if (!stream) {
@@ -37,8 +36,7 @@ int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odo
     int code = EXIT_DONE;
     s->name = path;
     if (pcgpu_read(s->context, stream, path, &how, &map) != PCGPU_OK) {
-        report_failure(path, s->context);
-        code = EXIT_FAILED;
+        code = report_failure(path, s->context);
     }
     input_close(stream);
     code = code == EXIT_DONE ? open_in(s, params, &map, odometry) : code;

@@ -104,8 +104,7 @@ int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double 
     pcgpu_loops_result r;
     double farthest = 0.0;
     if (pcgpu_loops_solve(loops, &r) != PCGPU_OK) {
-        report_failure(name, s->context);
-        return EXIT_FAILED;
+        return report_failure(name, s->context);
     }
     for (int64_t i = 0; i < r.frames; i++) {
         double *T = poses + 16 * r.ids[i], square = 0.0;

@@ -115,9 +115,8 @@ int odometry_map_add_all(odometry_map *m, const double *poses, const double *fra
         const char *name = m->session->name = m->session->inputs[scan.index];
         scan_read_log(&scan, name);
         if (!scan.good) {
-            report_error(name, "%s; this scan has a pose and is needed for the map",
-                         sentence_without_name(scan.error.text, name));
-            code = EXIT_FAILED;
+            code = report_error(name, "%s; this scan has a pose and is needed for the map",
+                                sentence_without_name(scan.error.text, name));
         } else {
             code = odometry_map_add(m, &scan.cloud, poses + 16 * scan.index, fractions[scan.index]);
         }
@@ -155,8 +154,7 @@ int odometry_map_write(odometry_map *m, job *j) {
     progress_begin(j->names[0], "finishing the map");
     pcgpu_status status = pcgpu_map_finish(m->map, &points);
     if (status != PCGPU_OK) {
-        report_failure(NULL, m->session->context);
-        return EXIT_FAILED;
+        return report_failure(NULL, m->session->context);
     }
     pcgpu_map_get_stats(m->map, &stats);
     j->run = stats.run;

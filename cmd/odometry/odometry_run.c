@@ -216,8 +216,7 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     if (scan->good) {
         code = add_scan(run, &j, scan->index, T);
     } else {
-        report_error(name, "%s", sentence_without_name(scan->error.text, name));
-        code = EXIT_FAILED;
+        code = report_error(name, "%s", sentence_without_name(scan->error.text, name));
     }
     const bool in_map = code != EXIT_DONE || !adds_to_map(run) ||
                         odometry_map_add(run->map, &j.clouds[0], T, run->fractions[scan->index]) == EXIT_DONE;

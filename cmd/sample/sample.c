@@ -88,16 +88,14 @@ static int pad(job *j, pcgpu_sampled *sampled) {
         return EXIT_DONE;
     }
     if (sample_own(o)->pad == PAD_REPEAT && picked == 0) {
-        report_error(j->names[0], "no pick that could be repeated; give --pad zero");
-        return EXIT_FAILED;
+        return report_error(j->names[0], "no pick that could be repeated; give --pad zero");
     }
     int32_t *indices = realloc(sampled->indices, (size_t)m * sizeof *indices);
     sampled->indices = indices ? indices : sampled->indices;
     float *distances = sampled->distances ? realloc(sampled->distances, (size_t)m * sizeof *distances) : NULL;
     sampled->distances = distances ? distances : sampled->distances;
     if (!indices || (sampled->distances && !distances)) {
-        report_error(j->names[0], "out of memory");
-        return EXIT_FAILED;
+        return report_error(j->names[0], "out of memory");
     }
     for (int64_t i = picked; i < m; i++) {
         indices[i] = sample_own(o)->pad == PAD_REPEAT ? indices[i % picked] : -1;

@@ -27,9 +27,9 @@ static int allocate(batch *b, const job *first) {
     b->distances = fits ? malloc(n * m * sizeof *b->distances) : NULL;
     b->counts = malloc(n * sizeof *b->counts);
     if (!b->points || !b->indices || !b->distances || !b->counts) {
-        report_error(first->names[0], "out of memory; the batch needs %.3g GB: give fewer inputs or a smaller --count",
-                     (double)n * (double)m * (double)row / 1e9);
-        return EXIT_FAILED;
+        return report_error(first->names[0],
+                            "out of memory; the batch needs %.3g GB: give fewer inputs or a smaller --count",
+                            (double)n * (double)m * (double)row / 1e9);
     }
     return EXIT_DONE;
 }
@@ -40,14 +40,13 @@ static int take(batch *b, job *j, int i, pcgpu_sampled *sampled) {
     const int64_t picked = sampled->count;
     job_switch(j);
     if (picked == 0 && !pads) {
-        report_error(j->names[0], "0 usable points among %lld records; leave the input out, or give --pad zero",
-                     (long long)sampled->run.points_in);
-        return EXIT_FAILED;
+        return report_error(j->names[0], "0 usable points among %lld records; leave the input out, or give --pad zero",
+                            (long long)sampled->run.points_in);
     }
     if (picked < b->m && !pads) {
-        report_error(j->names[0], "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
-                     (long long)picked, (long long)b->m);
-        return EXIT_FAILED;
+        return report_error(j->names[0],
+                            "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
+                            (long long)picked, (long long)b->m);
     }
     const int code = sample_finish(j, sampled);
     if (code == EXIT_DONE) {
@@ -77,8 +76,7 @@ static int find_failed(job *jobs, int count, const pcgpu_sample_params *params) 
         }
         pcgpu_sampled_free(&sampled);
     }
-    report_error(NULL, "a group of %d inputs cannot be sampled at the same time; give fewer inputs", count);
-    return EXIT_FAILED;
+    return report_error(NULL, "a group of %d inputs cannot be sampled at the same time; give fewer inputs", count);
 }
 
 /* Samples the inputs from `first` on. */
@@ -113,9 +111,8 @@ static int add(void *sink, job *jobs, int i) {
         code = allocate(b, j);
     }
     if (code == EXIT_DONE && j->clouds[0].columns != b->columns) {
-        report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", j->clouds[0].columns,
-                     jobs->names[0], b->columns);
-        code = EXIT_FAILED;
+        code = report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same",
+                            j->clouds[0].columns, jobs->names[0], b->columns);
     }
     const int in_group = i % GROUP + 1;
     const bool last = in_group == GROUP || i + 1 == j->session->input_count;

@@ -57,8 +57,7 @@ typedef struct joined {
 } joined;
 
 static int out_of_memory(const job *j) {
-    report_error(j->names[0], "out of memory; give fewer sweeps");
-    return EXIT_FAILED;
+    return report_error(j->names[0], "out of memory; give fewer sweeps");
 }
 
 /* Makes space for more rows. */
@@ -114,9 +113,8 @@ static int add_scan(joined *g, const sweep_table *t, int64_t reference, int64_t 
     double T[16];
     int code = read_scan(j, t->scans[i].path, &cloud);
     if (code == EXIT_DONE && (cloud.columns < 4 ? cloud.columns : 4) != g->cloud.columns - 1) {
-        report_error(j->names[0], "the scan before it, %s, has %d columns; both must have 3, or 4 and more",
-                     t->scans[i].path, cloud.columns);
-        code = EXIT_FAILED;
+        code = report_error(j->names[0], "the scan before it, %s, has %d columns; both must have 3, or 4 and more",
+                            t->scans[i].path, cloud.columns);
     }
     pc_transform_between(t->scans[reference].T, t->scans[i].T, T);
     if (code == EXIT_DONE) {

@@ -92,8 +92,7 @@ static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer 
     pose_errors errors = {0};
     reason why;
     if (!trajectory_read_stream(stream, input_name(path), &t, &why)) {
-        report_error(NULL, "%s", why.text);
-        return EXIT_FAILED;
+        return report_error(NULL, "%s", why.text);
     }
     int code = find_errors(s, path, &t, &errors);
     const int columns = 3 + (t.times != NULL) + (errors.count > 0);
@@ -169,8 +168,7 @@ int view_add_input(session *s, const char *path, pc_scene *scene) {
     if (code == EXIT_DONE) {
         set_name(path, &layer);
         if (pc_scene_add(s->context, scene, &layer) != PCGPU_OK) {
-            report_failure(input_name(path), s->context);
-            code = EXIT_FAILED;
+            code = report_failure(input_name(path), s->context);
         }
     }
     return code;

@@ -42,8 +42,7 @@ int view_write_page(job *j, pc_scene *scene) {
         status == PCGPU_OK ? pc_page_write(s->context, job_stream(j, "output"), name, scene, &page, &counts) : status;
     j->write_seconds += seconds_now() - begin;
     if (status == PCGPU_ERROR_IO) { /* of the output */
-        report_failure(name, s->context);
-        return EXIT_FAILED;
+        return report_failure(name, s->context);
     }
     if (status != PCGPU_OK) {
         return job_failed(j, status);

@@ -105,8 +105,7 @@ int voxels_write_arrays(job *j, pcgpu_array *arrays, int count) {
         }
         half = to_half(j, arrays[0].data, n);
         if (!half) {
-            report_error(j->names[0], "out of memory");
-            return EXIT_FAILED;
+            return report_error(j->names[0], "out of memory");
         }
         arrays[0].type = PCGPU_FLOAT16;
         arrays[0].data = half;

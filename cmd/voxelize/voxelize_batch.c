@@ -51,11 +51,11 @@ static int measure(batch *b, const job *jobs) {
         all->run.points_in += v->run.points_in;
         all->capacity = v->capacity > all->capacity ? v->capacity : all->capacity;
         if (all->count > INT32_MAX || all->run.points_in > INT32_MAX) {
-            report_error(jobs[i].names[0],
-                         "with this input the batch has %lld points in %lld voxels, and ids have 32 bits; split it "
-                         "below 2^31",
-                         (long long)all->run.points_in, (long long)all->count);
-            return EXIT_FAILED;
+            return report_error(
+                jobs[i].names[0],
+                "with this input the batch has %lld points in %lld voxels, and ids have 32 bits; split it "
+                "below 2^31",
+                (long long)all->run.points_in, (long long)all->count);
         }
     }
     b->voxel_offsets[b->count] = (int32_t)all->count;
@@ -77,11 +77,11 @@ static int join(batch *b, const job *jobs) {
     all->counts = malloc(one * sizeof *all->counts);
     all->point_voxel = malloc((points ? points : 1) * sizeof *all->point_voxel);
     if (!all->features || !all->coords || !all->counts || !all->point_voxel) {
-        report_error(jobs->names[0],
-                     "out of memory; the features of the batch need %.3g GB: give fewer inputs, or limit points and "
-                     "voxels",
-                     (double)one * (double)row / 1e9);
-        return EXIT_FAILED;
+        return report_error(
+            jobs->names[0],
+            "out of memory; the features of the batch need %.3g GB: give fewer inputs, or limit points and "
+            "voxels",
+            (double)one * (double)row / 1e9);
     }
     for (int i = 0; i < b->count; i++) {
         copy_voxels(all, b->voxel_offsets[i], b->point_offsets[i], i, &b->voxels[i]);
@@ -114,9 +114,8 @@ static int add(void *sink, job *jobs, int i) {
     pcgpu_voxels *v = &b->voxels[b->count++];
     int code = voxelize_cloud(j, v);
     if (code == EXIT_DONE && v->columns != b->voxels[0].columns) {
-        report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", v->columns,
-                     jobs->names[0], b->voxels[0].columns);
-        code = EXIT_FAILED;
+        code = report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", v->columns,
+                            jobs->names[0], b->voxels[0].columns);
     }
     if (code == EXIT_DONE && own->voxelization == VOXELIZATION_DYNAMIC) {
         code = dynamic_add(j, v, i, &b->points);

@@ -60,8 +60,7 @@ int dynamic_add(const job *j, const pcgpu_voxels *v, int batch, dynamic_points *
     double largest = 0;
     points->columns = cloud->columns + leads;
     if (!grow(points, cloud->rows, !leads)) {
-        report_error(j->names[0], "out of memory; give fewer inputs");
-        return EXIT_FAILED;
+        return report_error(j->names[0], "out of memory; give fewer inputs");
     }
     for (int64_t i = 0; i < cloud->rows; i++) {
         if (leads ? !is_near(j, v, i) : v->point_voxel[i] < 0) {

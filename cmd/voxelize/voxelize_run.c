@@ -63,12 +63,11 @@ static void summarize(const job *j, const pcgpu_voxels *v) {
 }
 
 static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
-    report_error(
+    return report_error(
         j->names[0],
         "%lld points over max-points and %lld over max-voxels (the fullest of %lld voxels has %lld), which strict "
         "does not allow; raise the limits, or leave strict out",
         (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
-    return EXIT_FAILED;
 }
 
 bool voxels_check_columns(const job *j) {
