@@ -118,9 +118,7 @@ static int move(pcgpu_context *context, const char *name, const double T[16], pc
     const bounds after = moved_bounds(&before, T);
     bounds_offset(&after, name, offset);
     drop_header(name, cloud);
-    if (pcgpu_cloud_transform(context, cloud, T, offset, &out) != PCGPU_OK) {
-        return report_failure(name, context);
-    }
+    PC_TRY(exit_code_of(pcgpu_cloud_transform(context, cloud, T, offset, &out), name, context));
     pcgpu_cloud_free(cloud);
     *cloud = out;
     return EXIT_DONE;
@@ -131,32 +129,30 @@ static int move(pcgpu_context *context, const char *name, const double T[16], pc
 /* Drops, scales, moves, crops and selects, in this order. Adds what is dropped to the run of the job. */
 static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
     const option_values *o = j->session->options;
-    int code = EXIT_DONE;
+    const convert_values *own = convert_own(o);
     j->run.points_in += cloud->rows;
     if (o->drop_origin) {
         const row_filter origin = {.drop_origin = true};
         filter_rows(&origin, cloud, &j->run);
     }
-    if (convert_own(o)->scale > 0) {
-        scale(name, convert_own(o)->scale, cloud);
+    if (own->scale > 0) {
+        scale(name, own->scale, cloud);
     }
-    if (convert_own(o)->transform_input) {
+    if (own->transform_input) {
         if (!option_given(o, "drop-origin", j->session->command) &&
             !option_given(o, "keep-origin", j->session->command)) {
             warn_of_origin(name, cloud);
         }
-        code = move(j->session->context, name, convert_own(o)->T, cloud);
+        PC_TRY(move(j->session->context, name, own->T, cloud));
     }
-    if (code == EXIT_DONE && !convert_own(o)->crop.range_auto) {
-        crop(convert_own(o)->crop.range, cloud, &j->run);
+    if (!own->crop.range_auto) {
+        crop(own->crop.range, cloud, &j->run);
     }
-    if (code == EXIT_DONE && o->columns) {
-        column_list list;
-        reason why; /* the text was checked before */
-        code =
-            columns_parse(o->columns, &list, &why) ? columns_take(j->session->context, name, &list, cloud) : EXIT_USAGE;
-    }
-    return code;
+    column_list list;
+    reason why;
+    return !o->columns                              ? EXIT_DONE
+           : columns_parse(o->columns, &list, &why) ? columns_take(j->session->context, name, &list, cloud)
+                                                    : EXIT_USAGE; /* the text was checked before */
 }
 
 static void add_result(job *j, const pcgpu_cloud *cloud) {
@@ -178,16 +174,16 @@ static int write_result(job *j, pcgpu_cloud *cloud) {
     if (cloud->rows == 0 && j->run.points_in > 0 && !convert_own(j->session->options)->crop.range_auto) {
         report_warning(j->names[0], "none of %lld points is in the box; check --crop", (long long)j->run.points_in);
     }
-    const int code = columns_fit_output(j, cloud);
+    PC_TRY(columns_fit_output(j, cloud));
     j->points_out = cloud->rows;
     add_result(j, cloud);
-    return code == EXIT_DONE ? job_write_cloud(j, cloud) : code;
+    return job_write_cloud(j, cloud);
 }
 
 int convert_process(job *j) {
     progress_begin(j->names[0], "converting");
-    const int code = convert_cloud(j, j->names[0], &j->clouds[0]);
-    return code == EXIT_DONE ? write_result(j, &j->clouds[0]) : code;
+    PC_TRY(convert_cloud(j, j->names[0], &j->clouds[0]));
+    return write_result(j, &j->clouds[0]);
 }
 
 /* ---- --merge ----------------------------------------------------------------------------------------------------- */
@@ -200,19 +196,16 @@ typedef struct merge {
 static int add(void *sink, job *j, int i) {
     merge *m = sink;
     (void)i;
-    const int code = convert_cloud(j, j->names[0], &j->clouds[0]);
+    PC_TRY(convert_cloud(j, j->names[0], &j->clouds[0]));
     m->clouds = heap_grow(m->clouds, (size_t)m->count, sizeof *m->clouds);
     m->clouds[m->count++] = job_take_cloud(j);
-    return code;
+    return EXIT_DONE;
 }
 
 static int write(void *sink, job *j) {
     merge *m = sink;
     pcgpu_cloud all;
-    pcgpu_status status = clouds_merge(j->session->context, job_output_name(j, "output"), m->clouds, m->count, &all);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, clouds_merge(j->session->context, job_output_name(j, "output"), m->clouds, m->count, &all)));
     const int code = write_result(j, &all);
     pcgpu_cloud_free(&all);
     return code;

@@ -104,9 +104,7 @@ int columns_take(pcgpu_context *context, const char *name, const column_list *li
             from[columns++] = found + 1;
         }
     }
-    if (pcgpu_cloud_create(context, cloud->rows, columns, &out) != PCGPU_OK) {
-        return report_failure(name, context);
-    }
+    PC_TRY(exit_code_of(pcgpu_cloud_create(context, cloud->rows, columns, &out), name, context));
     pcgpu_cloud_take_header(&out, cloud, 1);
     out.width = cloud->width;
     for (int k = 0; k < columns; k++) {
@@ -173,9 +171,7 @@ int columns_fit_output(job *j, pcgpu_cloud *cloud) {
                        BIN_COLUMNS, names);
         memcpy(first.names, cloud->names, sizeof first.names);
         memcpy(first.from, cloud->names, sizeof first.from);
-        if (columns_take(j->session->context, j->names[0], &first, cloud) != EXIT_DONE) {
-            return EXIT_FAILED;
-        }
+        PC_TRY(columns_take(j->session->context, j->names[0], &first, cloud));
     }
     if (bin || strcmp(format, "npy") == 0) {
         warn_of_names(path, format, cloud);

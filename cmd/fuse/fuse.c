@@ -35,9 +35,7 @@ int fuse_image(fusion *f, int index, const double T[16]) {
     pcgpu_status status = pcgpu_read_depth_for(f->session->context, stream, path, &how, &depth);
     f->job->read_seconds += seconds_now() - begin;
     input_close(stream);
-    if (status != PCGPU_OK) {
-        return exit_code_of(status, name, f->session->context);
-    }
+    PC_TRY(exit_code_of(status, name, f->session->context));
     reason why;
     if (!colors_read(f->session, f->session->context, index, &depth, &why)) {
         pcgpu_depth_free(&depth);
@@ -45,9 +43,7 @@ int fuse_image(fusion *f, int index, const double T[16]) {
     }
     status = pcgpu_volume_integrate(f->volume, &depth, &o->camera, T, &counts);
     pcgpu_depth_free(&depth);
-    if (status != PCGPU_OK) {
-        return exit_code_of(status, name, f->session->context);
-    }
+    PC_TRY(exit_code_of(status, name, f->session->context));
     add_counts(f, name, &counts);
     return EXIT_DONE;
 }
@@ -153,13 +149,9 @@ int fuse_write_model(fusion *f) {
     }
     progress_begin(j->names[0], "extracting the surface");
     const bool triangles = f->session->options->mesh;
-    pcgpu_status status = PCGPU_OK;
     memset(&mesh, 0, sizeof mesh);
-    status =
-        triangles ? pcgpu_volume_mesh(f->volume, 0.0, &mesh) : pcgpu_volume_surface(f->volume, 0.0, &mesh.vertices);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, triangles ? pcgpu_volume_mesh(f->volume, 0.0, &mesh)
+                                 : pcgpu_volume_surface(f->volume, 0.0, &mesh.vertices)));
     pcgpu_volume_get_stats(f->volume, &stats);
     j->run = stats.run;
     j->points_out = mesh.vertices.rows;
@@ -211,8 +203,8 @@ static int process(job *j) {
     pcgpu_volume_params params = s->options->volume;
     params.frames = s->input_count;
     params.color = s->options->color != NULL;
-    const pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
-    int code = status == PCGPU_OK ? fuse_frames(&f) : job_failed(j, status);
+    PC_TRY(job_code(j, pcgpu_volume_open(s->context, &params, &f.volume)));
+    int code = fuse_frames(&f);
     code = code == EXIT_DONE ? fuse_write_model(&f) : code;
     pcgpu_volume_close(f.volume);
     return code;

@@ -105,11 +105,8 @@ int info_image(job *j, FILE *stream, const char *head, size_t size) {
     info.format = png ? "png" : "pgm";
     const bool picture = is_picture(head, size, &info) || is_grey_picture(head, size, &info);
     if (!picture) {
-        pcgpu_status status =
-            pcgpu_read_depth(j->session->context, stream, j->inputs[0], j->session->options->format, &depth);
-        if (status != PCGPU_OK) {
-            return job_failed(j, status);
-        }
+        PC_TRY(job_code(
+            j, pcgpu_read_depth(j->session->context, stream, j->inputs[0], j->session->options->format, &depth)));
         info.width = depth.width;
         info.height = depth.height;
         count_pixels(&depth, &info);

@@ -121,7 +121,10 @@ int exit_code_of(pcgpu_status status, const char *name, const pcgpu_context *con
     return status == PCGPU_OK ? EXIT_DONE : report_failure(name, context);
 }
 
-int job_failed(job *j, pcgpu_status status) {
+int job_code(job *j, pcgpu_status status) {
+    if (status == PCGPU_OK) {
+        return EXIT_DONE;
+    }
     report_failure(j->names[0], j->session->context);
     j->session->device_failed = status == PCGPU_ERROR_MEMORY || status == PCGPU_ERROR_DEVICE;
     j->session->device_lost = status == PCGPU_ERROR_DEVICE;

@@ -3,6 +3,7 @@
 #ifndef JOB_H
 #define JOB_H
 
+#include "error.h"
 #include "files.h"
 #include "heap.h"
 #include "inputs.h"
@@ -10,6 +11,8 @@
 #include "pairs.h"
 #include "report.h"
 #include "text.h"
+
+_Static_assert((int)EXIT_DONE == (int)PCGPU_OK, "exit codes travel by PC_TRY, too");
 
 typedef struct session {
     const command_info *command;
@@ -23,7 +26,7 @@ typedef struct session {
     pcgpu_context *context;
     int shard;                       /* of --shard, from 1; 0: none */
     int at_once;                     /* jobs that share the memory; 0: one */
-    bool device_failed, device_lost; /* set by job_failed: a job may do on another GPU; no job may do on this one */
+    bool device_failed, device_lost; /* set by job_code: a job may do on another GPU; no job may do on this one */
     const char *name;                /* of the current input, for messages of the library */
     output json;                     /* stream NULL without --json */
     struct json_lines *before;       /* the lines of an earlier run in its file, or NULL */
@@ -187,8 +190,8 @@ const char *job_output_name(const job *job, const char *option);
 /* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says
  * besides its points, or NULL. Returns an exit code and prints errors. */
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
-/* Prints the error of a failed library call with the name of the input. Returns the exit code. */
-int job_failed(job *job, pcgpu_status status);
+/* The exit code of a library call, whose error is printed with the name of the input. */
+int job_code(job *job, pcgpu_status status);
 /* Warns of records at (0,0,0) that are kept because no option says so. */
 void job_warn_origin(const job *job);
 /* Write an output, if there is one. Return an exit code. */

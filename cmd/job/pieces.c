@@ -42,9 +42,7 @@ int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     if (status == PCGPU_ERROR_ARGUMENT && !j->session->options->memory) {
         return read_whole(j);
     }
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, status));
     *memory = whole > 2 * TIMES_OF_PIECE * piece ? whole - TIMES_OF_PIECE * piece : whole / 2;
     pcgpu_pieces_describe(*pieces, &j->clouds[0]);
     j->clouds[0].header = NULL; /* which the pieces keep */

@@ -47,8 +47,7 @@ static int write_model(session *s, job *j, pcgpu_depth_odometry *odometry) {
 static int write_corrected(session *s, job *j, const double *poses) {
     fusion f = {.session = s, .job = j};
     const pcgpu_volume_params params = volume_params(s);
-    pcgpu_status status = pcgpu_volume_open(s->context, &params, &f.volume);
-    int code = status == PCGPU_OK ? EXIT_DONE : job_failed(j, status);
+    int code = job_code(j, pcgpu_volume_open(s->context, &params, &f.volume));
     progress_run_begin(s->input_count);
     for (int i = 0; i < s->input_count && code == EXIT_DONE; i++) {
         const double *T = poses + 16 * (int64_t)i;

@@ -33,11 +33,8 @@ int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odo
     if (!stream) {
         return EXIT_FAILED;
     }
-    int code = EXIT_DONE;
     s->name = path;
-    if (pcgpu_read(s->context, stream, path, &how, &map) != PCGPU_OK) {
-        code = report_failure(path, s->context);
-    }
+    int code = exit_code_of(pcgpu_read(s->context, stream, path, &how, &map), path, s->context);
     input_close(stream);
     code = code == EXIT_DONE ? open_in(s, params, &map, odometry) : code;
     pcgpu_cloud_free(&map);

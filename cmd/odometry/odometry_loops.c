@@ -103,9 +103,7 @@ static void report_loops(const session *s, const char *name, const pcgpu_loops_r
 int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double *poses, bool *moved) {
     pcgpu_loops_result r;
     double farthest = 0.0;
-    if (pcgpu_loops_solve(loops, &r) != PCGPU_OK) {
-        return report_failure(name, s->context);
-    }
+    PC_TRY(exit_code_of(pcgpu_loops_solve(loops, &r), name, s->context));
     for (int64_t i = 0; i < r.frames; i++) {
         double *T = poses + 16 * r.ids[i], square = 0.0;
         for (int k = 3; k < 12; k += 4) {

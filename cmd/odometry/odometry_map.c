@@ -40,8 +40,7 @@ int odometry_map_open(session *s, odometry_map *m) {
     params.drop_origin = s->options->drop_origin;
     params.memory = s->options->memory ? s->options->memory : MAP_MEMORY;
     params.folder = m->folder;
-    pcgpu_status status = pcgpu_map_open(s->context, &params, &m->map);
-    return exit_code_of(status, NULL, s->context);
+    return exit_code_of(pcgpu_map_open(s->context, &params, &m->map), NULL, s->context);
 }
 
 /* ---- scans ------------------------------------------------------------------------------------------------------- */
@@ -144,18 +143,11 @@ static void add_result(job *j, const pcgpu_map_stats *stats, int64_t points) {
 int odometry_map_write(odometry_map *m, job *j) {
     const pcgpu_cloud *points;
     pcgpu_map_stats stats;
-    int code = EXIT_DONE;
     if (m->scans == 1 && deskews(m)) {
-        code = add_points(m, &m->before, NULL, NULL, 0.0, m->T);
-    }
-    if (code != EXIT_DONE) {
-        return code;
+        PC_TRY(add_points(m, &m->before, NULL, NULL, 0.0, m->T));
     }
     progress_begin(j->names[0], "finishing the map");
-    pcgpu_status status = pcgpu_map_finish(m->map, &points);
-    if (status != PCGPU_OK) {
-        return report_failure(NULL, m->session->context);
-    }
+    PC_TRY(exit_code_of(pcgpu_map_finish(m->map, &points), NULL, m->session->context));
     pcgpu_map_get_stats(m->map, &stats);
     j->run = stats.run;
     j->run.points_in += m->left_out.points_in;
@@ -171,16 +163,14 @@ int odometry_map_write(odometry_map *m, job *j) {
             "%lld points are farther than 2^27 voxels from the first pose and left out; give a larger --map-voxel",
             (long long)stats.unreachable);
     }
-    code = job_write_cloud(j, points);
-    if (code == EXIT_DONE) {
-        progress_end();
-        report_result(job_output_name(j, "output"),
-                      "%lld points of %lld scan%s at %g m; %lld of %lld voxels left out, which "
-                      "scans have seen through",
-                      (long long)points->rows, (long long)stats.scans, stats.scans == 1 ? "" : "s", stats.params.voxel,
-                      (long long)stats.moved, (long long)stats.voxels);
-    }
-    return code;
+    PC_TRY(job_write_cloud(j, points));
+    progress_end();
+    report_result(job_output_name(j, "output"),
+                  "%lld points of %lld scan%s at %g m; %lld of %lld voxels left out, which "
+                  "scans have seen through",
+                  (long long)points->rows, (long long)stats.scans, stats.scans == 1 ? "" : "s", stats.params.voxel,
+                  (long long)stats.moved, (long long)stats.voxels);
+    return EXIT_DONE;
 }
 
 void odometry_map_close(odometry_map *m) {

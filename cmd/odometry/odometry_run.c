@@ -182,15 +182,10 @@ static int add_scan(odometry_state *run, job *j, int index, double *T) {
     const double time = run->times[index];
     pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
                                       : pcgpu_odometry_add(run->odometry, &j->clouds[0], time, &f);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, status));
     run->fractions[index] = run->camera ? 1.0 : pcgpu_odometry_sweep(run->odometry);
     if (run->loops && f.good) {
-        status = odometry_add_loops(run->loops, run->odometry, &j->images[0], index, f.T_world_frame);
-        if (status != PCGPU_OK) {
-            return job_failed(j, status);
-        }
+        PC_TRY(job_code(j, odometry_add_loops(run->loops, run->odometry, &j->images[0], index, f.T_world_frame)));
     }
     j->run = f.registration.run;
     if (run->camera) {

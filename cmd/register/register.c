@@ -76,11 +76,10 @@ static const char *angle_text(double radians, char text[ANSWER_SIZE]) {
 
 /* The distance that the origin of the source moves; for coordinates with an offset, the point at the offset. */
 static double moved(const double T[16], const double from[3]) {
-    double square = 0.0;
+    double to[3], square = 0.0;
+    pc_transform_apply(T, from, to);
     for (int k = 0; k < 3; k++) {
-        const double *row = T + 4 * k;
-        const double d = ((row[0] * from[0] + row[1] * from[1]) + row[2] * from[2]) + row[3] - from[k];
-        square += d * d;
+        square += (to[k] - from[k]) * (to[k] - from[k]);
     }
     return sqrt(square);
 }
@@ -211,14 +210,15 @@ static pcgpu_status align(const job *j, int i, const double T[16], pcgpu_cloud *
 static int write_aligned(job *j, const double T[16]) {
     const bool merges = register_own(j->session->options)->merge;
     pcgpu_cloud aligned[2] = {{0}}, merged = {0};
-    pcgpu_status status = align(j, 0, T, &aligned[0]);
-    if (status == PCGPU_OK && merges) {
-        status = align(j, 1, pc_identity, &aligned[1]);
-        status = status == PCGPU_OK
-                     ? clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged)
-                     : status;
+    int code;
+    PC_TRY_OR(done, code, job_code(j, align(j, 0, T, &aligned[0])));
+    if (merges) {
+        PC_TRY_OR(done, code, job_code(j, align(j, 1, pc_identity, &aligned[1])));
+        PC_TRY_OR(done, code,
+                  job_code(j, clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged)));
     }
-    const int code = status == PCGPU_OK ? job_write_cloud(j, merges ? &merged : &aligned[0]) : job_failed(j, status);
+    code = job_write_cloud(j, merges ? &merged : &aligned[0]);
+done:
     pcgpu_cloud_free(&merged);
     pcgpu_cloud_free(&aligned[0]);
     pcgpu_cloud_free(&aligned[1]);
@@ -256,22 +256,15 @@ int register_process(job *j) {
     }
     progress_begin(j->names[0], "registering");
     const double begin = seconds_now();
-    pcgpu_status status = j->projective
-                              ? register_images(j, params.init, &r)
-                              : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r);
+    PC_TRY(job_code(j, j->projective ? register_images(j, params.init, &r)
+                                     : pcgpu_register(j->session->context, &j->clouds[0], &j->clouds[1], &params, &r)));
     const double seconds = seconds_now() - begin;
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
+    PC_TRY(put_out(j, &r));
+    progress_end();
+    memcpy(j->transform, r.T_target_source, sizeof j->transform);
+    if (j->line == 0) {
+        write_transforms(j, &r);
     }
-    int code = put_out(j, &r);
-    if (code == EXIT_DONE) {
-        progress_end();
-        memcpy(j->transform, r.T_target_source, sizeof j->transform);
-        if (j->line == 0) {
-            write_transforms(j, &r);
-        }
-        summarize(j, &r, seconds);
-        code = r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
-    }
-    return code;
+    summarize(j, &r, seconds);
+    return r.converged ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }

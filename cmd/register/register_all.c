@@ -149,7 +149,7 @@ static int write_merged(cloud_set *a) {
     status = status == PCGPU_OK ? clouds_merge(context, job_output_name(a->job, "output"), a->clouds, a->count, &merged)
                                 : status;
     a->job->points_out = merged.rows;
-    const int code = status == PCGPU_OK ? job_write_cloud(a->job, &merged) : job_failed(a->job, status);
+    const int code = status == PCGPU_OK ? job_write_cloud(a->job, &merged) : job_code(a->job, status);
     pcgpu_cloud_free(&merged);
     return code;
 }
@@ -182,18 +182,14 @@ static int place(void *sink, job *j) {
     const pcgpu_status status = pcgpu_register_all(a->session->context, pointers, a->count, &params, &a->set);
     free(pointers);
     progress_end();
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, status));
     j->run = a->set.run;
     summarize(a, seconds_now() - begin);
     add_result(a);
     write_poses(a);
-    const int code = job_stream(j, "output") ? write_merged(a) : EXIT_DONE;
-    if (code == EXIT_DONE) {
-        print_clouds(a);
-    }
-    return code == EXIT_DONE && a->set.placed < a->count ? EXIT_NOT_CONVERGED : code;
+    PC_TRY(job_stream(j, "output") ? write_merged(a) : EXIT_DONE);
+    print_clouds(a);
+    return a->set.placed < a->count ? EXIT_NOT_CONVERGED : EXIT_DONE;
 }
 
 static void free_set(void *sink) {

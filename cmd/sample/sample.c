@@ -70,14 +70,9 @@ static int write_picked(job *j, const pcgpu_sampled *sampled, const int64_t *wid
                                    .dimensions = 1,
                                    .shape = {sampled->count},
                                    .data = sampled->distances};
-    int code = job_write_cloud(j, picked);
-    if (code == EXIT_DONE) {
-        code = job_write_array(j, "indices", &indices);
-    }
-    if (code == EXIT_DONE && sampled->distances) {
-        code = job_write_array(j, "distances", &distances);
-    }
-    return code;
+    PC_TRY(job_write_cloud(j, picked));
+    PC_TRY(job_write_array(j, "indices", &indices));
+    return sampled->distances ? job_write_array(j, "distances", &distances) : EXIT_DONE;
 }
 
 /* Fills the picks up to --count. */
@@ -147,19 +142,16 @@ int sample_prepare(job *j) {
 }
 
 /* Reads the records of --seeds, if it is given. */
-static bool read_seeds(const session *s, pcgpu_indices *seeds) {
+static int read_seeds(const session *s, pcgpu_indices *seeds) {
     const char *path = sample_own(s->options)->seeds;
     FILE *stream = path ? input_open(path) : NULL;
     *seeds = (pcgpu_indices){0};
     if (!stream) {
-        return !path;
+        return path ? EXIT_FAILED : EXIT_DONE;
     }
-    pcgpu_status status = pcgpu_read_indices(s->context, stream, path, seeds);
+    const pcgpu_status status = pcgpu_read_indices(s->context, stream, path, seeds);
     input_close(stream);
-    if (status != PCGPU_OK) {
-        report_failure(input_name(path), s->context);
-    }
-    return status == PCGPU_OK;
+    return exit_code_of(status, input_name(path), s->context);
 }
 
 /* The memory of a run without pieces is about this many times the file: its records, the coordinates and a permutation,
@@ -183,24 +175,20 @@ static int sample_whole(job *j) {
     pcgpu_sampled sampled;
     pcgpu_cloud picked;
     pcgpu_indices seeds;
-    int code = sample_prepare(j);
-    if (code != EXIT_DONE || !read_seeds(j->session, &seeds)) {
-        return code == EXIT_DONE ? EXIT_FAILED : code;
-    }
+    int code;
+    PC_TRY(sample_prepare(j));
+    PC_TRY(read_seeds(j->session, &seeds));
     params.seeds = seeds.values;
     params.seed_count = seeds.count;
     progress_begin(j->names[0], "sampling");
     pcgpu_status status = pcgpu_sample(j->session->context, &j->clouds[0], &params, &sampled);
     pcgpu_indices_free(&seeds);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    code = sample_finish(j, &sampled);
-    if (code == EXIT_DONE) {
-        status = gather(j, &sampled, &picked);
-        code = status == PCGPU_OK ? write_picked(j, &sampled, NULL, &picked) : job_failed(j, status);
-        pcgpu_cloud_free(&picked);
-    }
+    PC_TRY(job_code(j, status));
+    PC_TRY_OR(done, code, sample_finish(j, &sampled));
+    PC_TRY_OR(done, code, job_code(j, gather(j, &sampled, &picked)));
+    code = write_picked(j, &sampled, NULL, &picked);
+    pcgpu_cloud_free(&picked);
+done:
     pcgpu_sampled_free(&sampled);
     return code;
 }
@@ -214,16 +202,14 @@ static int sample_in_pieces(job *j) {
     int64_t *wide = NULL;
     size_t memory = 0;
     progress_begin(j->names[0], "sampling in pieces");
-    int code = lacks ? job_lacks_in_pieces(j, &pieces, lacks) : job_open_pieces(j, &pieces, &memory);
-    if (code != EXIT_DONE || !j->in_pieces) {
-        return code == EXIT_DONE ? sample_whole(j) : code;
+    PC_TRY(lacks ? job_lacks_in_pieces(j, &pieces, lacks) : job_open_pieces(j, &pieces, &memory));
+    if (!j->in_pieces) {
+        return sample_whole(j);
     }
     pcgpu_status status = pcgpu_sample_pieces(j->session->context, pieces, &params, memory, &sampled, &wide, &picked);
     pcgpu_pieces_close(pieces);
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
-    code = sample_finish(j, &sampled);
+    PC_TRY(job_code(j, status));
+    int code = sample_finish(j, &sampled);
     code = code == EXIT_DONE ? write_picked(j, &sampled, wide, &picked) : code;
     free(wide);
     pcgpu_sampled_free(&sampled);

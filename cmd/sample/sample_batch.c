@@ -48,21 +48,19 @@ static int take(batch *b, job *j, int i, pcgpu_sampled *sampled) {
                             "%lld picks, and the batch has %lld of each input; give a smaller --count, or --pad",
                             (long long)picked, (long long)b->m);
     }
-    const int code = sample_finish(j, sampled);
-    if (code == EXIT_DONE) {
-        const size_t at = (size_t)i * (size_t)b->m, m = (size_t)b->m;
-        const double largest = sample_rows(&j->clouds[0], sampled->indices, b->m, b->points + at * (size_t)b->columns);
-        if (largest > 0) {
-            report_warning(j->names[0], "coordinates are rounded to float32 in the array, by up to %.3g m", largest);
-        }
-        memcpy(b->indices + at, sampled->indices, m * sizeof *b->indices);
-        if (sampled->distances) {
-            memcpy(b->distances + at, sampled->distances, m * sizeof *b->distances);
-        }
-        b->counts[i] = (int32_t)picked;
+    PC_TRY(sample_finish(j, sampled));
+    const size_t at = (size_t)i * (size_t)b->m, m = (size_t)b->m;
+    const double largest = sample_rows(&j->clouds[0], sampled->indices, b->m, b->points + at * (size_t)b->columns);
+    if (largest > 0) {
+        report_warning(j->names[0], "coordinates are rounded to float32 in the array, by up to %.3g m", largest);
     }
+    memcpy(b->indices + at, sampled->indices, m * sizeof *b->indices);
+    if (sampled->distances) {
+        memcpy(b->distances + at, sampled->distances, m * sizeof *b->distances);
+    }
+    b->counts[i] = (int32_t)picked;
     pcgpu_cloud_free(&j->clouds[0]);
-    return code;
+    return EXIT_DONE;
 }
 
 /* The error of a group is that of one input: finds it, alone. */
@@ -70,10 +68,7 @@ static int find_failed(job *jobs, int count, const pcgpu_sample_params *params) 
     for (int i = 0; i < count; i++) {
         pcgpu_sampled sampled;
         job_switch(&jobs[i]);
-        const pcgpu_status status = pcgpu_sample(jobs->session->context, &jobs[i].clouds[0], params, &sampled);
-        if (status != PCGPU_OK) {
-            return job_failed(&jobs[i], status);
-        }
+        PC_TRY(job_code(&jobs[i], pcgpu_sample(jobs->session->context, &jobs[i].clouds[0], params, &sampled)));
         pcgpu_sampled_free(&sampled);
     }
     return report_error(NULL, "a group of %d inputs cannot be sampled at the same time; give fewer inputs", count);
@@ -106,17 +101,15 @@ static int sample_group(batch *b, job *jobs, int first, int count) {
 static int add(void *sink, job *jobs, int i) {
     batch *b = sink;
     job *j = &jobs[i];
-    int code = sample_prepare(j);
-    if (code == EXIT_DONE && i == 0) {
-        code = allocate(b, j);
-    }
-    if (code == EXIT_DONE && j->clouds[0].columns != b->columns) {
-        code = report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same",
+    PC_TRY(sample_prepare(j));
+    PC_TRY(i == 0 ? allocate(b, j) : EXIT_DONE);
+    if (j->clouds[0].columns != b->columns) {
+        return report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same",
                             j->clouds[0].columns, jobs->names[0], b->columns);
     }
     const int in_group = i % GROUP + 1;
     const bool last = in_group == GROUP || i + 1 == j->session->input_count;
-    return code == EXIT_DONE && last ? sample_group(b, jobs, i + 1 - in_group, in_group) : code;
+    return last ? sample_group(b, jobs, i + 1 - in_group, in_group) : EXIT_DONE;
 }
 
 static int write_arrays(void *sink, job *first) {
@@ -128,13 +121,13 @@ static int write_arrays(void *sink, job *first) {
         {.name = "num_points", .type = PCGPU_INT32, .dimensions = 1, .shape = {n}, .data = b->counts},
         {.name = "distances", .type = PCGPU_FLOAT32, .dimensions = 2, .shape = {n, b->m}, .data = b->distances}};
     progress_begin(first->names[0], "writing");
-    int code = job_write_array(first, "indices", &arrays[1]);
-    code = code == EXIT_DONE ? job_write_array(first, "distances", &arrays[3]) : code;
-    if (code == EXIT_DONE && job_stream(first, "output")) {
-        const char *format = first->format->name;
-        code = job_write_arrays(first, "output", format, arrays, strcmp(format, "npz") == 0 ? 3 : 1);
+    PC_TRY(job_write_array(first, "indices", &arrays[1]));
+    PC_TRY(job_write_array(first, "distances", &arrays[3]));
+    if (!first->format) { /* no --output */
+        return EXIT_DONE;
     }
-    return code;
+    const char *format = first->format->name;
+    return job_write_arrays(first, "output", format, arrays, strcmp(format, "npz") == 0 ? 3 : 1);
 }
 
 static void free_batch(void *sink) {

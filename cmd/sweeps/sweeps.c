@@ -118,10 +118,10 @@ static int add_scan(joined *g, const sweep_table *t, int64_t reference, int64_t 
     }
     pc_transform_between(t->scans[reference].T, t->scans[i].T, T);
     if (code == EXIT_DONE) {
-        const pcgpu_status status = pcgpu_cloud_transform(j->session->context, &cloud, T, g->cloud.offset, &moved);
-        code = status == PCGPU_OK
-                   ? append(g, &moved, &cloud, (float)(t->scans[reference].time - t->scans[i].time), false)
-                   : job_failed(j, status);
+        code = job_code(j, pcgpu_cloud_transform(j->session->context, &cloud, T, g->cloud.offset, &moved));
+    }
+    if (code == EXIT_DONE) {
+        code = append(g, &moved, &cloud, (float)(t->scans[reference].time - t->scans[i].time), false);
     }
     pcgpu_cloud_free(&moved);
     pcgpu_cloud_free(&cloud);

@@ -58,8 +58,7 @@ static void summarize(const job *j, const pc_scene *scene, const pc_picture *pic
 static int show(job *j, const pc_scene *scene, const pc_picture *picture) {
     FILE *stream = job_stream(j, "output");
     if (!stream && terminal_has_pictures()) {
-        const pcgpu_status shown = terminal_show(j->session->context, j->session->out, picture);
-        return shown == PCGPU_OK ? EXIT_DONE : job_failed(j, shown);
+        return job_code(j, terminal_show(j->session->context, j->session->out, picture));
     }
     if (!stream) {
         terminal_print(j->session->out, scene, picture);
@@ -121,9 +120,7 @@ static int draw(job *j, pc_scene *scene) {
     progress_begin(j->names[0], "drawing");
     pcgpu_status status = pc_scene_paint(s->context, scene, color, (pc_colormap)o->colormap);
     status = status == PCGPU_OK ? pc_render(s->context, scene, &view, &picture) : status;
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, status));
     j->run.stage[j->run.stages++] = (__typeof__(j->run.stage[0])){.name = "draw", .seconds = seconds_now() - begin};
     add_result(j, scene, &picture, color);
     const int code = show(j, scene, &picture);

@@ -165,13 +165,9 @@ int view_add_input(session *s, const char *path, pc_scene *scene) {
         pc_layer_free(&layer);
         return EXIT_FAILED;
     }
-    if (code == EXIT_DONE) {
-        set_name(path, &layer);
-        if (pc_scene_add(s->context, scene, &layer) != PCGPU_OK) {
-            code = report_failure(input_name(path), s->context);
-        }
-    }
-    return code;
+    PC_TRY(code);
+    set_name(path, &layer);
+    return exit_code_of(pc_scene_add(s->context, scene, &layer), input_name(path), s->context);
 }
 
 /* ---- up ---------------------------------------------------------------------------------------------------------- */

@@ -44,9 +44,7 @@ int view_write_page(job *j, pc_scene *scene) {
     if (status == PCGPU_ERROR_IO) { /* of the output */
         return report_failure(name, s->context);
     }
-    if (status != PCGPU_OK) {
-        return job_failed(j, status);
-    }
+    PC_TRY(job_code(j, status));
     add_result(j, scene, &counts, color);
     return EXIT_DONE;
 }

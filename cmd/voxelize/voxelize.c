@@ -16,11 +16,8 @@ static int write_points(job *j, const pcgpu_voxels *v) {
 
 int voxelize_process(job *j) {
     pcgpu_voxels v;
-    int code = j->in_pieces ? voxelize_in_pieces(j, &v) : voxelize_cloud(j, &v);
-    if (code != EXIT_DONE) {
-        return code;
-    }
-    code = voxels_write_sides(j, &v);
+    PC_TRY(j->in_pieces ? voxelize_in_pieces(j, &v) : voxelize_cloud(j, &v));
+    int code = voxels_write_sides(j, &v);
     if (code == EXIT_DONE && j->format && job_stream(j, "output")) {
         if (j->format->writes_arrays && voxelize_own(j->session->options)->voxelization == VOXELIZATION_DYNAMIC) {
             code = write_points(j, &v);

@@ -35,8 +35,8 @@ pcgpu_voxelize_params voxelize_parameters(const job *j);
 int voxelize_cloud(job *j, pcgpu_voxels *v);
 /* The same for an input that is read in pieces; the cloud of the job gets its columns and offset, and no data. */
 int voxelize_in_pieces(job *j, pcgpu_voxels *v);
-/* Whether the cloud has the columns that the encoder of a detector's configuration takes. */
-bool voxels_check_columns(const job *j);
+/* Fails when the cloud has not the columns that the encoder of a detector's configuration takes. */
+int voxels_check_columns(const job *j);
 /* What both do with the voxels. */
 int voxels_check(job *j, pcgpu_voxels *v);
 /* Whether an input needs more memory than there is, so that it is read in pieces. */

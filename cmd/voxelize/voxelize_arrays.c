@@ -126,7 +126,7 @@ int voxels_write(job *j, const pcgpu_voxels *v, const pcgpu_array *more, int cou
 
 int voxels_write_sides(job *j, const pcgpu_voxels *v) {
     const pcgpu_array coords = coords_array(j, v), counts = counts_array(j, v), point_voxel = voxels_point_array(v);
-    int code = job_write_array(j, "coords", &coords);
-    code = code == EXIT_DONE ? job_write_array(j, "counts", &counts) : code;
-    return code == EXIT_DONE ? job_write_array(j, "point-voxel", &point_voxel) : code;
+    PC_TRY(job_write_array(j, "coords", &coords));
+    PC_TRY(job_write_array(j, "counts", &counts));
+    return job_write_array(j, "point-voxel", &point_voxel);
 }

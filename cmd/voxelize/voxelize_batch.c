@@ -66,10 +66,7 @@ static int measure(batch *b, const job *jobs) {
 /* Moves the voxels of all jobs into `all`. */
 static int join(batch *b, const job *jobs) {
     pcgpu_voxels *all = &b->all;
-    int code = measure(b, jobs);
-    if (code != EXIT_DONE) {
-        return code;
-    }
+    PC_TRY(measure(b, jobs));
     size_t voxels = (size_t)all->count, points = (size_t)all->run.points_in, one = voxels ? voxels : 1;
     size_t row = (size_t)all->capacity * (size_t)all->columns * sizeof *all->features;
     all->features = one <= SIZE_MAX / row ? malloc(one * row) : NULL;
@@ -96,10 +93,10 @@ static pcgpu_array offsets_array(const char *name, const int32_t *offsets, int i
 
 static int write_batch(void *sink, job *jobs) {
     batch *b = sink;
-    int code = join(b, jobs);
-    code = code == EXIT_DONE ? voxels_write_sides(jobs, &b->all) : code;
-    if (code != EXIT_DONE || !job_stream(jobs, "output")) {
-        return code;
+    PC_TRY(join(b, jobs));
+    PC_TRY(voxels_write_sides(jobs, &b->all));
+    if (!job_stream(jobs, "output")) {
+        return EXIT_DONE;
     }
     const pcgpu_array more[] = {offsets_array("voxel_offsets", b->voxel_offsets, b->count), voxels_point_array(&b->all),
                                 offsets_array("point_offsets", b->point_offsets, b->count)};
@@ -112,18 +109,18 @@ static int add(void *sink, job *jobs, int i) {
     const voxelize_values *own = voxelize_own(j->session->options);
     b->voxels = heap_grow(b->voxels, (size_t)b->count, sizeof *b->voxels);
     pcgpu_voxels *v = &b->voxels[b->count++];
-    int code = voxelize_cloud(j, v);
-    if (code == EXIT_DONE && v->columns != b->voxels[0].columns) {
-        code = report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", v->columns,
+    PC_TRY(voxelize_cloud(j, v));
+    if (v->columns != b->voxels[0].columns) {
+        return report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same", v->columns,
                             jobs->names[0], b->voxels[0].columns);
     }
-    if (code == EXIT_DONE && own->voxelization == VOXELIZATION_DYNAMIC) {
-        code = dynamic_add(j, v, i, &b->points);
-    } else if (code == EXIT_DONE) {
+    if (own->voxelization == VOXELIZATION_DYNAMIC) {
+        PC_TRY(dynamic_add(j, v, i, &b->points));
+    } else {
         voxels_add_offset(j, v);
     }
     pcgpu_cloud_free(&j->clouds[0]);
-    return code;
+    return EXIT_DONE;
 }
 
 static void free_batch(void *sink) {

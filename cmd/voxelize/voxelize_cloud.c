@@ -52,10 +52,7 @@ static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
     if (pc_features_are_padded(voxelize_own(j->session->options)->params.features)) {
         pcgpu_voxelize_params params = voxelize_parameters(j);
         params.features = PCGPU_FEATURES_MEAN;
-        pcgpu_status status = pcgpu_voxelize(j->session->context, input, &params, &means);
-        if (status != PCGPU_OK) {
-            return job_failed(j, status);
-        }
+        PC_TRY(job_code(j, pcgpu_voxelize(j->session->context, input, &params, &means)));
     }
     take_rows(input, means.features ? &means : v, out);
     finish_means(input, out);

@@ -34,15 +34,14 @@ int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
         wanted |= PCGPU_PIECES_ARRAYS;
     }
     progress_begin(j->names[0], "voxelizing in pieces");
-    int code = lacking(o) ? job_lacks_in_pieces(j, &pieces, lacking(o)) : job_open_pieces(j, &pieces, &memory);
-    if (code == EXIT_DONE && j->in_pieces && !voxels_check_columns(j)) {
-        code = EXIT_FAILED;
+    PC_TRY(lacking(o) ? job_lacks_in_pieces(j, &pieces, lacking(o)) : job_open_pieces(j, &pieces, &memory));
+    if (!j->in_pieces) {
+        return voxelize_cloud(j, v);
     }
-    if (code != EXIT_DONE || !j->in_pieces) {
-        pcgpu_pieces_close(pieces);
-        return code == EXIT_DONE ? voxelize_cloud(j, v) : code;
+    int code = voxels_check_columns(j);
+    if (code == EXIT_DONE) {
+        code = job_code(j, pcgpu_voxelize_pieces(j->session->context, pieces, &params, memory, wanted, v));
     }
-    pcgpu_status status = pcgpu_voxelize_pieces(j->session->context, pieces, &params, memory, wanted, v);
     pcgpu_pieces_close(pieces);
-    return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
+    return code == EXIT_DONE ? voxels_check(j, v) : code;
 }

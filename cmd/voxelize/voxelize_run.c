@@ -62,26 +62,16 @@ static void summarize(const job *j, const pcgpu_voxels *v) {
     }
 }
 
-static int refuse_truncated(const job *j, const pcgpu_voxels *v) {
-    return report_error(
-        j->names[0],
-        "%lld points over max-points and %lld over max-voxels (the fullest of %lld voxels has %lld), which strict "
-        "does not allow; raise the limits, or leave strict out",
-        (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
-}
-
-bool voxels_check_columns(const job *j) {
-    const option_values *o = j->session->options;
+int voxels_check_columns(const job *j) {
+    const voxelize_values *own = voxelize_own(j->session->options);
     const int columns = j->clouds[0].columns;
-    if (voxelize_own(o)->wants_columns == 0 || voxelize_own(o)->layout == LAYOUT_PCGPU ||
-        columns == voxelize_own(o)->wants_columns) {
-        return true;
+    if (own->wants_columns == 0 || own->layout == LAYOUT_PCGPU || columns == own->wants_columns) {
+        return EXIT_DONE;
     }
-    report_error(j->names[0],
-                 "%d columns, and the configuration takes %d; give such inputs (--fields for .bin, --sweeps for "
-                 "a column of times), or --layout pcgpu",
-                 columns, voxelize_own(o)->wants_columns);
-    return false;
+    return report_error(j->names[0],
+                        "%d columns, and the configuration takes %d; give such inputs (--fields for .bin, --sweeps for "
+                        "a column of times), or --layout pcgpu",
+                        columns, own->wants_columns);
 }
 
 /* Means of whole numbers are no classes. Those of measured values are measured values; _MEASURED in Python has the
@@ -126,22 +116,24 @@ int voxels_check(job *j, pcgpu_voxels *v) {
     add_result(&j->result, v);
     summarize(j, v);
     if (voxelize_own(j->session->options)->strict && (v->over_points > 0 || v->over_voxels > 0)) {
-        int code = refuse_truncated(j, v);
+        report_error(
+            j->names[0],
+            "%lld points over max-points and %lld over max-voxels (the fullest of %lld voxels has %lld), which strict "
+            "does not allow; raise the limits, or leave strict out",
+            (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
         pcgpu_voxels_free(v);
-        return code;
+        return EXIT_FAILED;
     }
     return EXIT_DONE;
 }
 
 int voxelize_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_voxelize_params params = voxelize_parameters(j);
+    *v = (pcgpu_voxels){0};
     job_warn_origin(j);
-    const int joined = sweeps_add(j);
-    if (joined != EXIT_DONE || !voxels_check_columns(j)) {
-        *v = (pcgpu_voxels){0};
-        return joined == EXIT_DONE ? EXIT_FAILED : joined;
-    }
+    PC_TRY(sweeps_add(j));
+    PC_TRY(voxels_check_columns(j));
     progress_begin(j->names[0], "voxelizing");
-    pcgpu_status status = pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v);
-    return status == PCGPU_OK ? voxels_check(j, v) : job_failed(j, status);
+    PC_TRY(job_code(j, pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v)));
+    return voxels_check(j, v);
 }
