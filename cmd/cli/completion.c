@@ -4,25 +4,17 @@
 
 #include <string.h>
 
-/* The extensions of the files that fit an option, without dots; "": all files; NULL: none. */
+/* The extensions of the files that fit an option, without dots; "": all files; NULL: none. Those of others follow from
+ * their rows. */
 static const struct {
     const char *name, *extensions;
 } fitting[] = {
     {"config", "yaml yml"},
-    {"mesh", "ply obj glb"},
-    {"plot", "png"},
     {"poses", "txt log json csv"},
     {"ground-truth", "txt log json csv"},
     {"timestamps", "txt csv"},
     {"calibration", "txt json"},
-    {"camera", "txt json yaml"},
-    {"target-camera", "txt json yaml"},
     {"seeds", "npy txt bin"},
-    {"indices", "npy npz txt bin"},
-    {"distances", "npy npz txt bin"},
-    {"coords", "npy npz txt bin"},
-    {"counts", "npy npz txt bin"},
-    {"point-voxel", "npy npz txt bin"},
     {"json", "json jsonl"},
     {"shard", NULL},
 };
@@ -61,7 +53,12 @@ static const char *files_of(const option_row *o, char list[LIST]) {
             return fitting[i].extensions;
         }
     }
-    return o->type == &type_path ? "" : NULL;
+    return o->flags & OPTION_PLY                                                          ? "ply obj glb"
+           : (o->flags & (OPTION_PICTURE | OPTION_PAGE)) == OPTION_PICTURE                ? "png"
+           : (o->flags & (OPTION_OUTPUT | OPTION_TEXT | OPTION_PICTURE)) == OPTION_OUTPUT ? "npy npz txt bin"
+           : o->type == &type_camera                                                      ? "txt json yaml"
+           : o->type == &type_path                                                        ? ""
+                                                                                          : NULL;
 }
 
 /* The same for the inputs of a command. */

@@ -61,12 +61,11 @@ static bool print_device(const option_row *o, const void *field, FILE *out) {
 }
 
 static bool parse_cpu(const option_row *o, const char *text, void *field, reason *why) {
-    (void)o;
-    const bool off = text && strcmp(text, "false") == 0;
-    if (!off && text && strcmp(text, "true") != 0) {
-        return refuse(why, "\"%s\" is neither true nor false", text);
+    bool on;
+    if (!type_flag.parse(o, text, &on, why)) {
+        return false;
     }
-    if (!off) {
+    if (on) {
         *(device_option *)field = (device_option){.device = PCGPU_DEVICE_CPU, .count = 1};
     }
     return true;

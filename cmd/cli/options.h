@@ -73,7 +73,7 @@ typedef struct command_info {
     /* Checks the options against each other; sets values that depend on others. */
     bool (*resolve_options)(option_values *options, const struct command_info *command, reason *why);
     /* Knows a folder by its files, before it stands for the files in it: may set the inputs and options not given. */
-    bool (*find_inputs)(struct session *session, reason *why);
+    void (*find_inputs)(struct session *session);
     /* Checks the number of inputs; may set the inputs. */
     bool (*take_inputs)(struct session *session, reason *why);
     /* Checks the options against the inputs. */

@@ -64,35 +64,22 @@ static bool parse_whole(const option_row *o, const char *text, int64_t *value, r
            number_wrong(o, text, digits, "a whole number", why);
 }
 
+/* An int or an int64_t, by the type. */
 static bool parse_int(const option_row *o, const char *text, void *field, reason *why) {
     int64_t value;
     if (!parse_whole(o, text, &value, why)) {
         return false;
     }
-    *(int *)field = (int)value;
+    if (o->type == &type_int) {
+        *(int *)field = (int)value;
+    } else {
+        *(int64_t *)field = value;
+    }
     return true;
 }
 
 static bool print_int(const option_row *o, const void *field, FILE *out) {
-    const int value = *(const int *)field;
-    if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
-        return false;
-    }
-    fprintf(out, "%d", value);
-    return true;
-}
-
-static bool parse_int64(const option_row *o, const char *text, void *field, reason *why) {
-    int64_t value;
-    if (!parse_whole(o, text, &value, why)) {
-        return false;
-    }
-    *(int64_t *)field = value;
-    return true;
-}
-
-static bool print_int64(const option_row *o, const void *field, FILE *out) {
-    int64_t value = *(const int64_t *)field;
+    const int64_t value = o->type == &type_int ? *(const int *)field : *(const int64_t *)field;
     if (value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) {
         return false;
     }
@@ -137,48 +124,34 @@ static bool print_seed(const option_row *o, const void *field, FILE *out) {
     return true;
 }
 
-static bool parse_bounded(const option_row *o, const char *text, double *value, reason *why) {
-    bool number = number_parse(text, value);
-    return (number && in_bounds(o, *value)) || number_wrong(o, text, number, "a number", why);
-}
-
+/* A double, or a float, by the type. A tiny positive number must not become 0 there, which means "not given". */
 static bool parse_real(const option_row *o, const char *text, void *field, reason *why) {
+    const bool automatic = (o->flags & OPTION_AUTO) && strcmp(text, "auto") == 0, single = o->type == &type_float;
     double value = PCGPU_AUTO;
-    if (!((o->flags & OPTION_AUTO) && strcmp(text, "auto") == 0) && !parse_bounded(o, text, &value, why)) {
-        return false;
+    const bool number = automatic || number_parse(text, &value);
+    if (!number || (!automatic && !in_bounds(o, value))) {
+        return number_wrong(o, text, number, "a number", why);
     }
-    *(double *)field = value;
+    if (single && value != 0 && (float)value == 0.0f) {
+        return number_wrong(o, text, true, "a float32 number", why);
+    }
+    if (single) {
+        *(float *)field = (float)value;
+    } else {
+        *(double *)field = value;
+    }
     return true;
 }
 
-static bool print_number(const option_row *o, double value, bool single, FILE *out) {
+static bool print_real(const option_row *o, const void *field, FILE *out) {
+    const bool single = o->type == &type_float;
+    const double value = single ? (double)*(const float *)field : *(const double *)field;
     char buffer[NUMBER_SIZE];
     if ((value == 0 && (o->flags & OPTION_ZERO_IS_NONE)) || (value == PCGPU_AUTO && (o->flags & OPTION_AUTO))) {
         return false;
     }
     fputs(number_text(value, single, buffer), out);
     return true;
-}
-
-static bool print_real(const option_row *o, const void *field, FILE *out) {
-    return print_number(o, *(const double *)field, false, out);
-}
-
-static bool parse_float(const option_row *o, const char *text, void *field, reason *why) {
-    double value;
-    if (!parse_bounded(o, text, &value, why)) {
-        return false;
-    }
-    /* A tiny positive number must not become 0, which means "not given". */
-    if (value != 0 && (float)value == 0.0f) {
-        return number_wrong(o, text, true, "a float32 number", why);
-    }
-    *(float *)field = (float)value;
-    return true;
-}
-
-static bool print_float(const option_row *o, const void *field, FILE *out) {
-    return print_number(o, (double)*(const float *)field, true, out);
 }
 
 static bool parse_path(const option_row *o, const char *text, void *field, reason *why) {
@@ -361,11 +334,11 @@ static bool print_start(const option_row *o, const void *field, FILE *out) {
 const option_type type_flag = {VALUE_BOOLEAN, false, false, parse_true, print_flag};
 const option_type type_no_flag = {VALUE_BOOLEAN, false, false, parse_true, NULL};
 const option_type type_int = {VALUE_NUMBER, false, false, parse_int, print_int};
-const option_type type_int64 = {VALUE_NUMBER, false, false, parse_int64, print_int64};
-const option_type type_bytes = {VALUE_TEXT, false, false, parse_bytes, print_int64};
+const option_type type_int64 = {VALUE_NUMBER, false, false, parse_int, print_int};
+const option_type type_bytes = {VALUE_TEXT, false, false, parse_bytes, print_int};
 const option_type type_seed = {VALUE_NUMBER, false, false, parse_seed, print_seed};
 const option_type type_real = {VALUE_NUMBER, false, false, parse_real, print_real};
-const option_type type_float = {VALUE_NUMBER, false, false, parse_float, print_float};
+const option_type type_float = {VALUE_NUMBER, false, false, parse_real, print_real};
 const option_type type_path = {VALUE_TEXT, false, false, parse_path, print_path};
 const option_type type_reader = {VALUE_TEXT, false, false, parse_format, print_path};
 const option_type type_writer = {VALUE_TEXT, false, false, parse_format, print_path};

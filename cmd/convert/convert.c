@@ -44,17 +44,14 @@ static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run)
 }
 
 /* What is no return becomes a point like others when it moves. */
-static void warn_of_origin(const char *name, const pcgpu_cloud *cloud) {
-    int64_t count = 0;
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        count += pc_at_origin(cloud, cloud->data + i * cloud->columns);
-    }
+static void warn_of_origin(const job *j, const char *name, const pcgpu_cloud *cloud) {
+    const long long count = job_kept_at_origin(j, cloud);
     if (count > 0) {
         report_warning(
             name,
             "%lld records at (0,0,0), which are no returns of some sensors, move like points; give --drop-origin "
             "to leave them out, or --keep-origin",
-            (long long)count);
+            count);
     }
 }
 
@@ -139,10 +136,7 @@ static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
         scale(name, own->scale, cloud);
     }
     if (own->transform_input) {
-        if (!option_given(o, "drop-origin", j->session->command) &&
-            !option_given(o, "keep-origin", j->session->command)) {
-            warn_of_origin(name, cloud);
-        }
+        warn_of_origin(j, name, cloud);
         PC_TRY(move(j->session->context, name, own->T, cloud));
     }
     if (!own->crop.range_auto) {

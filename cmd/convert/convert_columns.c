@@ -149,10 +149,8 @@ static void warn_of_names(const char *path, const char *format, const pcgpu_clou
 
 /* The size of a .bin does not say how many columns it has. */
 static void warn_of_fields(const job *j, const char *path, const pcgpu_cloud *cloud) {
-    static const char nuscenes[] = ".pcd.bin";
-    const size_t n = strlen(path), e = strlen(nuscenes);
-    const bool five = n > e && strcmp(path + n - e, nuscenes) == 0;
-    const int given = session_fields(j->session), fields = five ? 5 : given ? given : 4;
+    const bool nuscenes = path_ends_in(path, ".pcd.bin");
+    const int given = session_fields(j->session), fields = nuscenes ? 5 : given ? given : 4;
     if (cloud->columns != fields) {
         report_warning(path, "a .bin does not hold the number of its columns, here %d; read it with --fields %d",
                        cloud->columns, cloud->columns);

@@ -24,21 +24,12 @@ static void write_poses(FILE *out, const trajectory *t, const double *times, con
 int convert_poses(job *j) {
     const session *s = j->session;
     const option_values *o = s->options;
-    trajectory t = {0};
-    double *times = NULL;
-    int64_t count = 0;
-    reason why;
-    int code = EXIT_FAILED;
-    if (!trajectory_read(s->inputs[0], &t, &why) ||
-        (o->timestamps && !timestamps_read(o->timestamps, &times, &count, &why))) {
-        report_error(NULL, "%s", why.text);
-    } else if (times && count != t.count) {
-        report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count,
-                     (long long)t.count);
-    } else {
+    trajectory t;
+    double *times;
+    const int code = trajectory_read_timed(s->inputs[0], o->timestamps, &t, &times);
+    if (code == EXIT_DONE) {
         j->run.points_in = j->points_out = t.count;
         write_poses(job_stream(j, "output"), &t, times, o);
-        code = EXIT_DONE;
     }
     trajectory_free(&t);
     free(times);

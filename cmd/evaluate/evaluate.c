@@ -277,10 +277,7 @@ static bool take_inputs(session *s, reason *why) {
 static bool open_plot(const session *s, output *plot) {
     const option_values *o = s->options;
     char *name = o->plot ? output_name(s, option_by_name("plot", FOR_EVALUATE), o->plot, s->inputs[0]) : NULL;
-    const bool good = !o->plot || (name && output_open(plot, name, session_existing(s), false));
-    if (o->plot && !name) {
-        report_error(o->plot, "out of memory");
-    }
+    const bool good = !o->plot || output_open(plot, name, session_existing(s), false);
     free(name);
     return good;
 }
@@ -308,31 +305,19 @@ static int compare(session *s, const trajectory *estimate) {
 
 static int run(session *s) {
     const option_values *o = s->options;
-    trajectory estimate = {0};
-    double *times = NULL;
-    int64_t count = 0;
-    reason why;
-    int code = EXIT_FAILED;
-    bool good = trajectory_read(s->inputs[0], &estimate, &why) &&
-                (!o->timestamps || timestamps_read(o->timestamps, &times, &count, &why));
-    if (!good) {
-        report_error(NULL, "%s", why.text);
-    } else if (times && count != estimate.count) {
-        report_error(o->timestamps, "%lld times for %lld poses; give one line per pose", (long long)count,
-                     (long long)estimate.count);
-    } else if (estimate.times && option_given_here(o, "rate", s->command)) {
+    trajectory estimate;
+    double *times;
+    int code = trajectory_read_timed(s->inputs[0], o->timestamps, &estimate, &times);
+    if (code == EXIT_DONE && estimate.times && option_given_here(o, "rate", s->command)) {
         report_error(input_name(s->inputs[0]), "has the times of its poses; leave --rate out");
         code = EXIT_USAGE;
-    } else {
-        if (times) { /* in place of its own */
-            free(estimate.times);
-            estimate.times = times;
-            times = NULL;
-        }
-        code = compare(s, &estimate);
     }
+    if (times) { /* in place of its own */
+        free(estimate.times);
+        estimate.times = times;
+    }
+    code = code == EXIT_DONE ? compare(s, &estimate) : code;
     trajectory_free(&estimate);
-    free(times);
     return code;
 }
 

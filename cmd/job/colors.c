@@ -91,7 +91,7 @@ static void add_name(color_list *l, char *name, double time) {
     l->times[l->count++] = time;
 }
 
-static bool read_list(const char *path, color_list *l, reason *why) {
+static bool read_images(const char *path, color_list *l, reason *why) {
     line_file f;
     char name[4096];
     bool good = open_lines(&f, path, why);
@@ -156,7 +156,7 @@ static bool match_order(session *s, color_list *l, reason *why) {
 
 static bool find_all_in_list(session *s, reason *why) {
     color_list list = {0};
-    bool good = read_list(s->options->color, &list, why);
+    bool good = read_images(s->options->color, &list, why);
     good = good && (list.timed ? match_times(s, &list, why) : match_order(s, &list, why));
     for (int64_t i = 0; i < list.count; i++) {
         free(list.names[i]);

@@ -131,17 +131,20 @@ int job_code(job *j, pcgpu_status status) {
     return status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
 }
 
+long long job_kept_at_origin(const job *j, const pcgpu_cloud *cloud) {
+    const option_values *o = j->session->options;
+    const bool settled = o->drop_origin || option_given(o, "drop-origin", j->session->command) ||
+                         option_given(o, "keep-origin", j->session->command);
+    long long count = 0;
+    for (int64_t i = 0; i < cloud->rows && !settled; i++) {
+        count += pc_at_origin(cloud, cloud->data + i * cloud->columns);
+    }
+    return count;
+}
+
 void job_warn_origin(const job *j) {
     const pcgpu_cloud *cloud = &j->clouds[0];
-    long long count = 0;
-    if (j->session->options->drop_origin || option_given(j->session->options, "drop-origin", j->session->command) ||
-        option_given(j->session->options, "keep-origin", j->session->command)) {
-        return;
-    }
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        const float *p = cloud->data + i * cloud->columns;
-        count += pc_at_origin(cloud, p);
-    }
+    const long long count = job_kept_at_origin(j, cloud);
     if (count > 1) { /* one may be a point */
         report_warning(j->names[0],
                        "%lld of %lld records at (0,0,0), which some sensors write for no return, are kept; give "
@@ -225,12 +228,9 @@ static int commit_outputs(job *j, int code, text_stream *members) {
     text_flush(members);
     text_flush(&j->members);
     for (int i = 0; i < j->output_count; i++) {
-        output *file = &j->outputs[i].file;
         if (!good) {
-            output_discard(file);
-            continue;
-        }
-        if (!output_commit(file)) {
+            output_discard(&j->outputs[i].file);
+        } else if (!output_commit(&j->outputs[i].file)) {
             good = false;
             code = EXIT_FAILED;
         }

@@ -192,7 +192,8 @@ const char *job_output_name(const job *job, const char *option);
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
 /* The exit code of a library call, whose error is printed with the name of the input. */
 int job_code(job *job, pcgpu_status status);
-/* Warns of records at (0,0,0) that are kept because no option says so. */
+/* The records at (0,0,0) of a cloud that are kept because no option says so, else 0; and the warning about them. */
+long long job_kept_at_origin(const job *job, const pcgpu_cloud *cloud);
 void job_warn_origin(const job *job);
 /* Write an output, if there is one. Return an exit code. */
 int job_write_cloud(job *job, const pcgpu_cloud *cloud);

@@ -61,3 +61,30 @@ bool next_line(line_file *f) {
     }
     return some;
 }
+
+static bool read_entries(line_file *f, const list_kind *kind, void *list) {
+    bool any = false;
+    while (next_line(f)) {
+        const bool zero = strlen(f->line) != f->length;
+        char *line = f->line + strspn(f->line, " \t\r");
+        for (size_t n = strlen(line); n > 0 && strchr(" \t\r", line[n - 1]); n--) {
+            line[n - 1] = '\0';
+        }
+        const bool passed = *line == '\0' || *line == '#';
+        const char *wrong = zero ? "a zero byte" : passed ? NULL : kind->add(list, line, f->number);
+        if (wrong) {
+            return refuse(f->why, "%s:%lld: %s; %s", f->name, (long long)f->number, wrong, kind->remedy);
+        }
+        any = any || !passed;
+    }
+    return f->failed || any || refuse(f->why, "%s: %s", f->name, kind->none);
+}
+
+bool read_list(const char *path, const list_kind *kind, void *list, reason *why) {
+    line_file f;
+    if (!open_lines(&f, path, why)) {
+        return false;
+    }
+    const bool good = read_entries(&f, kind, list);
+    return close_lines(&f) && good;
+}

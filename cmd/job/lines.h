@@ -31,6 +31,14 @@ bool close_lines(line_file *f);
 /* Reads the next line without its end. False at the end of the file, and when reading fails. */
 bool next_line(line_file *f);
 
+/* A list with an entry per line; empty lines and comments (#) are passed over. */
+typedef struct list_kind {
+    const char *(*add)(void *list, char *line, int64_t number); /* without blanks at its ends; returns what is wrong */
+    const char *remedy, *none; /* what to give for a wrong line; what a list without an entry says */
+} list_kind;
+
+bool read_list(const char *path, const list_kind *kind, void *list, reason *why);
+
 /* Writes "FILE:LINE: WHAT" to `why`; returns false. */
 bool line_wrong(const line_file *f, const char *what);
 

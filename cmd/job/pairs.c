@@ -6,27 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *skip_blanks(char *p) {
-    return p + strspn(p, " \t\r");
-}
-
-static void cut_blanks(char *begin) {
-    size_t length = strlen(begin);
-    while (length > 0 && strchr(" \t\r", begin[length - 1])) {
-        length--;
-    }
-    begin[length] = '\0';
-}
-
 /* Splits a line in place. Returns what is wrong with the line, or NULL. */
 static const char *split(char *line, const char **source, const char **target) {
     char *tab = strchr(line, '\t'), *between = tab ? tab : line + strcspn(line, " ");
     if (*between == '\0') {
         return "one name";
     }
-    *between = '\0';
-    char *second = skip_blanks(between + 1);
-    cut_blanks(line);
+    char *second = between + 1 + strspn(between + 1, " \t\r");
+    do {
+        *between-- = '\0';
+    } while (between > line && strchr(" \t\r", *between));
     if (strpbrk(second, tab ? "\t" : " ")) {
         return tab ? "more than one tab" : "more than two names";
     }
@@ -36,7 +25,8 @@ static const char *split(char *line, const char **source, const char **target) {
 }
 
 /* Returns what is wrong with the line, or NULL. */
-static const char *append(pair_list *list, const char *line, int64_t number) {
+static const char *append(void *pairs, char *line, int64_t number) {
+    pair_list *list = pairs;
     const size_t n = (size_t)list->count;
     char *text = heap_text("%s", line);
     list->inputs = heap_grow(list->inputs, n, 2 * sizeof *list->inputs);
@@ -52,30 +42,11 @@ static const char *append(pair_list *list, const char *line, int64_t number) {
     return NULL;
 }
 
-static bool read_lines(line_file *f, pair_list *list) {
-    while (next_line(f)) {
-        char *line = skip_blanks(f->line);
-        const char *wrong = strlen(f->line) != f->length ? "a zero byte" : NULL;
-        cut_blanks(line);
-        if (!wrong && *line != '\0' && *line != '#') {
-            wrong = append(list, line, f->number);
-        }
-        if (wrong) {
-            return refuse(f->why, "%s:%lld: %s; give SOURCE TARGET, with one tab between them when names have blanks",
-                          f->name, (long long)f->number, wrong);
-        }
-    }
-    return f->failed || list->count > 0 || refuse(f->why, "%s: no pair; give one line SOURCE TARGET per pair", f->name);
-}
-
 bool pairs_read(const char *path, pair_list *list, reason *why) {
-    line_file f;
+    static const list_kind kind = {append, "give SOURCE TARGET, with one tab between them when names have blanks",
+                                   "no pair; give one line SOURCE TARGET per pair"};
     *list = (pair_list){0};
-    if (!open_lines(&f, path, why)) {
-        return false;
-    }
-    bool good = read_lines(&f, list);
-    good = close_lines(&f) && good;
+    const bool good = read_list(path, &kind, list, why);
     if (!good) {
         pairs_free(list);
     }

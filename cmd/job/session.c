@@ -295,14 +295,8 @@ static bool make_folders(const session *s) {
 
 int session_open(session *s) {
     s->out = stdout;
-    int code = session_protect_inputs(s) ? open_context(s) : EXIT_FAILED;
-    if (code == EXIT_DONE && !make_folders(s)) {
-        code = EXIT_FAILED;
-    }
-    if (code == EXIT_DONE && !session_json_begin(s, false)) {
-        code = EXIT_FAILED;
-    }
-    return code;
+    PC_TRY(session_protect_inputs(s) ? open_context(s) : EXIT_FAILED);
+    return make_folders(s) && session_json_begin(s, false) ? EXIT_DONE : EXIT_FAILED;
 }
 
 int session_close(session *s, int code) {

@@ -93,10 +93,10 @@ static bool count_inputs(session *s, reason *why) {
     if (s->options->pairs) {
         return take_pairs(s, why);
     }
-    if ((s->command->find_inputs && !s->command->find_inputs(s, why)) || !take_list(s, why)) {
-        return false;
+    if (s->command->find_inputs) {
+        s->command->find_inputs(s);
     }
-    if (s->command->take_inputs && !s->command->take_inputs(s, why)) {
+    if (!take_list(s, why) || (s->command->take_inputs && !s->command->take_inputs(s, why))) {
         return false;
     }
     if (s->input_count == 0 && (s->command->traits & COMMAND_READS_STDIN)) {

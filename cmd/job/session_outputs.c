@@ -37,14 +37,11 @@ bool output_is_text(const session *s, const option_row *option) {
 /* Of a cloud in a folder: the extension of its format. A scan of nuScenes keeps .pcd.bin, which says that it has 5
  * columns. */
 static const char *output_extension(const session *s, const char *path, const char *input) {
-    static const char nuscenes[] = ".pcd.bin";
     const char *extension = output_format(s, path, input)->extension;
-    const size_t length = strlen(input), e = strlen(nuscenes);
-    const size_t n = length > 3 && strcmp(input + length - 3, ".gz") == 0 ? length - 3 : length;
+    const bool nuscenes = path_ends_in(input, ".pcd.bin") || path_ends_in(input, ".pcd.bin.gz");
     const bool five = (session_fields(s) == 0 || session_fields(s) == 5) && !s->options->columns;
-    return five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && n > e && strncmp(input + n - e, nuscenes, e) == 0 &&
-                   strcmp(extension, ".bin") == 0
-               ? nuscenes
+    return nuscenes && five && !(s->command->traits & COMMAND_WRITES_ARRAYS) && strcmp(extension, ".bin") == 0
+               ? ".pcd.bin"
                : extension;
 }
 

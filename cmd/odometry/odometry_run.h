@@ -57,7 +57,7 @@ int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, d
 
 /* A single folder with a folder velodyne is a sequence of KITTI: its scans become the inputs, and its times.txt, poses
  * and calib.txt the options that are not given. */
-bool odometry_find_sequence(session *session, reason *why);
+void odometry_find_sequence(session *session);
 /* The time of each input by --rate. In such a folder, where scans may be missing, its place is the number of its
  * name. */
 void odometry_times_of_rate(const session *session, double *times);

@@ -47,11 +47,10 @@ static void correct_beams(session *s, const char *calibration) {
     }
 }
 
-bool odometry_find_sequence(session *s, reason *why) {
-    (void)why;
+void odometry_find_sequence(session *s) {
     option_values *o = s->options;
     if (s->input_count != 1 || o->files_from || !is_kind(s->inputs[0], IS_FOLDER)) {
-        return true;
+        return;
     }
     char *folder = heap_text("%s", s->inputs[0]);
     for (size_t n = strlen(folder); n > 1 && folder[n - 1] == '/'; n--) {
@@ -75,7 +74,6 @@ bool odometry_find_sequence(session *s, reason *why) {
         correct_beams(s, calibration);
     }
     free(folder);
-    return true;
 }
 
 /* 000014.bin is scan 14; -1 for a name that is no number. */

@@ -1,6 +1,7 @@
 /* Times and calibrations in files. */
 #include "heap.h"
 #include "lines.h"
+#include "report.h"
 #include "timed.h"
 #include "trajectory.h"
 #include "transform_file.h"
@@ -45,6 +46,19 @@ bool timestamps_read(const char *path, double **times, int64_t *count, reason *w
         *times = NULL;
     }
     return good;
+}
+
+int trajectory_read_timed(const char *path, const char *timestamps, trajectory *t, double **times) {
+    reason why;
+    int64_t count = 0;
+    *t = (trajectory){0};
+    *times = NULL;
+    if (!trajectory_read(path, t, &why) || (timestamps && !timestamps_read(timestamps, times, &count, &why))) {
+        return report_error(NULL, "%s", why.text);
+    }
+    return !*times || count == t->count ? EXIT_DONE
+                                        : report_error(timestamps, "%lld times for %lld poses; give one line per pose",
+                                                       (long long)count, (long long)t->count);
 }
 
 /* ---- calibrations ---- */

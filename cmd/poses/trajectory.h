@@ -52,6 +52,10 @@ bool trajectory_read_file(const char *path, trajectory *t, reason *why);
 /* Reads a number per line, in increasing order; a name may follow, as in the depth.txt of TUM RGB-D. */
 bool timestamps_read(const char *path, double **times, int64_t *count, reason *why);
 
+/* Reads a trajectory and, unless `timestamps` is NULL, a time for each pose: *times, else NULL. Returns an exit
+ * code. */
+int trajectory_read_timed(const char *path, const char *timestamps, trajectory *t, double **times);
+
 /* Reads T_truth_sensor from a KITTI calib.txt (its line "Tr:" or "Tr_velo_to_cam:") or from a file with a transform. */
 bool calibration_read(const char *path, double T[16], reason *why);
 

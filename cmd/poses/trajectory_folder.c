@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_pose_file(const char *path) {
-    static const char ending[] = ".pose.txt";
-    const size_t n = strlen(path), e = sizeof ending - 1;
-    return n > e && strcmp(path + n - e, ending) == 0;
-}
-
 static bool add_file(const char *path, trajectory *t, reason *why) {
     trajectory one;
     if (!trajectory_read_file(path, &one, why)) {
@@ -32,7 +26,7 @@ static bool read_folder(const char *path, trajectory *t, reason *why) {
     *t = (trajectory){.format = "a file per pose"};
     bool good = input_list_make(&how, &path, 1, &list, why);
     for (int i = 0; i < list.count && good; i++) {
-        good = !is_pose_file(list.paths[i]) || add_file(list.paths[i], t, why);
+        good = !path_ends_in(list.paths[i], ".pose.txt") || add_file(list.paths[i], t, why);
     }
     if (good && t->count == 0) {
         good = refuse(why, "%s: no file with a name that ends in .pose.txt in this folder; give a file of poses", path);

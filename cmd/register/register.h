@@ -49,7 +49,7 @@ pcgpu_status register_scan(const session *session, const pcgpu_cloud *cloud, pcg
 
 /* register_all.c: options and inputs of --all, which then has hooks of its own. */
 bool register_all_resolve(option_values *options, const command_info *command, reason *why);
-bool register_find_inputs(session *session, reason *why);
+void register_find_inputs(session *session);
 
 /* register_depth.c: the parameters of depth images from the options. */
 pcgpu_register_depth_params register_image_params(const session *session);

@@ -274,8 +274,6 @@ static const command_info of_all = {.name = "register",
                                     .check_inputs = check_inputs,
                                     .sink = &set_sink};
 
-bool register_find_inputs(session *s, reason *why) {
-    (void)why;
+void register_find_inputs(session *s) {
     s->command = register_own(s->options)->all ? &of_all : s->command;
-    return true;
 }

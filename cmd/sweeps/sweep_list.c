@@ -45,9 +45,11 @@ void sweep_scan_add(sweep_table *t, const sweep_scan *scan) {
 }
 
 /* "FILE TIME": the last word is the time, so that names may have blanks. */
-static const char *append(sweep_table *t, char *line) {
+static const char *append(void *table, char *line, int64_t number) {
+    sweep_table *t = table;
     char *time = line + strlen(line);
     double seconds;
+    (void)number;
     while (time > line && !strchr(" \t", time[-1])) {
         time--;
     }
@@ -63,32 +65,6 @@ static const char *append(sweep_table *t, char *line) {
     const sweep_scan scan = {.path = heap_text("%s", line), .time = seconds, .previous = t->count - 1};
     sweep_scan_add(t, &scan);
     return NULL;
-}
-
-static bool read_lines(line_file *f, sweep_table *t) {
-    while (next_line(f)) {
-        const bool zero = strlen(f->line) != f->length;
-        char *line = f->line + strspn(f->line, " \t");
-        size_t n = strlen(line);
-        while (n > 0 && strchr(" \t\r", line[n - 1])) {
-            line[--n] = '\0';
-        }
-        const char *wrong = zero ? "a zero byte" : n == 0 || *line == '#' ? NULL : append(t, line);
-        if (wrong) {
-            return refuse(f->why, "%s:%lld: %s; give one line FILE TIME per scan, in the order of time, in seconds",
-                          f->name, (long long)f->number, wrong);
-        }
-    }
-    return f->failed || t->count > 0 || refuse(f->why, "%s: no scan; give one line FILE TIME per scan", f->name);
-}
-
-static bool read_list(const char *path, sweep_table *t, reason *why) {
-    line_file f;
-    if (!open_lines(&f, path, why)) {
-        return false;
-    }
-    const bool good = read_lines(&f, t);
-    return close_lines(&f) && good;
 }
 
 static bool take_poses(const char *path, sweep_table *t, reason *why) {
@@ -151,7 +127,9 @@ static bool match_inputs(const char *list, sweep_table *t, reason *why) {
 
 bool sweep_list_read(const char *list, const char *poses, const char *const *inputs, int input_count,
                      sweep_table *table, reason *why) {
+    static const list_kind kind = {append, "give one line FILE TIME per scan, in the order of time, in seconds",
+                                   "no scan; give one line FILE TIME per scan"};
     sweep_inputs_begin(table, inputs, input_count);
-    return read_list(list, table, why) && take_poses(poses, table, why) && match_inputs(list, table, why) &&
+    return read_list(list, &kind, table, why) && take_poses(poses, table, why) && match_inputs(list, table, why) &&
            sweep_inputs_end(table, why);
 }
