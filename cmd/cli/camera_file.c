@@ -160,20 +160,6 @@ static bool is_yaml(const char *text) {
     return p;
 }
 
-/* The value of a key; NULL: there is none. */
-static const yaml_node_t *value_of(const document *d, const yaml_node_t *mapping, const char *key) {
-    if (!mapping || mapping->type != YAML_MAPPING_NODE) {
-        return NULL;
-    }
-    for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < mapping->data.mapping.pairs.top; p++) {
-        const char *text = document_text(document_node(d, p->key));
-        if (text && strcmp(text, key) == 0) {
-            return document_node(d, p->value);
-        }
-    }
-    return NULL;
-}
-
 /* The number of a node; NaN for others. */
 static double number_of(const yaml_node_t *node) {
     double value = NAN;
@@ -183,7 +169,7 @@ static double number_of(const yaml_node_t *node) {
 
 /* The data of a matrix {rows, cols, data}; returns how many numbers, of which the first NUMBERS are kept. */
 static int take_data(const document *d, const yaml_node_t *matrix, double v[NUMBERS]) {
-    const yaml_node_t *data = value_of(d, matrix, "data");
+    const yaml_node_t *data = document_value(d, matrix, "data");
     int n = 0;
     if (!data || data->type != YAML_SEQUENCE_NODE) {
         return -1;
@@ -197,8 +183,8 @@ static int take_data(const document *d, const yaml_node_t *matrix, double v[NUMB
 }
 
 static bool take_yaml(const document *d, found *f, reason *why) {
-    const yaml_node_t *root = document_root(d), *matrix = value_of(d, root, "camera_matrix"),
-                      *bends = value_of(d, root, "distortion_coefficients");
+    const yaml_node_t *root = document_root(d), *matrix = document_value(d, root, "camera_matrix"),
+                      *bends = document_value(d, root, "distortion_coefficients");
     double v[NUMBERS];
     if (take_data(d, matrix, v) != 9 || !take_matrix(v, 3, f)) {
         return refuse(why, "the data of camera_matrix is not fx 0 cx, 0 fy cy, 0 0 1; give the camera_info of ROS");
@@ -216,8 +202,8 @@ static bool take_yaml(const document *d, found *f, reason *why) {
                           v[i]);
         }
     }
-    f->width = number_of(value_of(d, root, "image_width"));
-    f->height = number_of(value_of(d, root, "image_height"));
+    f->width = number_of(document_value(d, root, "image_width"));
+    f->height = number_of(document_value(d, root, "image_height"));
     return true;
 }
 

@@ -154,3 +154,17 @@ bool document_is_duplicate(const document *d, const yaml_node_t *mapping, const 
     }
     return false;
 }
+
+const yaml_node_t *document_value(const document *d, const yaml_node_t *mapping, const char *key) {
+    const yaml_node_t *value = NULL;
+    if (!mapping || mapping->type != YAML_MAPPING_NODE) {
+        return NULL;
+    }
+    for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < mapping->data.mapping.pairs.top; p++) {
+        const char *name = document_text(document_node(d, p->key));
+        if (name && strcmp(name, key) == 0) {
+            value = document_node(d, p->value);
+        }
+    }
+    return value;
+}

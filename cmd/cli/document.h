@@ -27,6 +27,8 @@ const yaml_node_t *document_root(const document *d);
 const yaml_node_t *document_node(const document *d, int index);
 /* The text of a scalar; NULL for other nodes and for text with a NUL. */
 const char *document_text(const yaml_node_t *node);
+/* The value of a key in a mapping, the last one; NULL: there is none, or no mapping. */
+const yaml_node_t *document_value(const document *d, const yaml_node_t *mapping, const char *key);
 /* Whether a node is a scalar without quotes, such as a number, true or null. */
 bool document_is_plain(const yaml_node_t *node);
 

@@ -14,8 +14,7 @@ _Static_assert(sizeof(picture_format) == sizeof(int), "type_choice stores an int
 
 /* name, letter, commands, flags, type, argument, field, min, max, choices, help */
 static const option_row shared[] = {
-    {"memory", 0, FOR_SAMPLE | FOR_VOXELIZE, OPTION_ZERO_IS_NONE | SET_IN(FOR_SWEEPS), &type_bytes, "SIZE", AT(memory),
-     1 << 20, 1e15, NULL,
+    {"memory", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE | OPTION_SET, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
      "Memory for the inputs at a time, such as 3G (K, M, G, T: powers of 1024): a .bin, .npy or .las that needs more "
      "is read in pieces, with the same result. See Large files in pcgpu(1). Default: what is available."},
     {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE | SET_IN(FOR_SAMPLE), &type_int64, "N", AT(sweeps), 1, 1000, NULL,
@@ -24,9 +23,9 @@ static const option_row shared[] = {
     {"nuscenes", 0, FOR_SWEEPS, OPTION_INPUT | SET_IN(FOR_SAMPLE), &type_path, "ROOT", AT(nuscenes), 0, 0, NULL,
      "The folder of nuScenes with samples, sweeps and the tables v1.0-..., or that of the tables: times and poses "
      "for --sweeps."},
-    {"scans", 0, FOR_SWEEPS, OPTION_INPUT | SET_IN(FOR_SWEEPS), &type_path, "LIST", AT(scans), 0, 0, NULL,
+    {"scans", 0, FOR_SWEEPS, OPTION_INPUT | OPTION_SET, &type_path, "LIST", AT(scans), 0, 0, NULL,
      "The scans of a drive for --sweeps, one per line in the order of time: FILE TIME, in seconds."},
-    {"poses", 0, FOR_SWEEPS, OPTION_INPUT | SET_IN(FOR_SWEEPS), &type_path, "FILE", AT(poses), 0, 0, NULL,
+    {"poses", 0, FOR_SWEEPS, OPTION_INPUT | OPTION_SET, &type_path, "FILE", AT(poses), 0, 0, NULL,
      "The poses of the sensor for the scans, one per line, as pcgpu odometry writes them: KITTI (12 numbers), a 4x4 "
      "matrix (16) or TUM (7, or 8 with a time); nan leaves a scan out."},
 
@@ -34,49 +33,47 @@ static const option_row shared[] = {
     {"method", 0, FOR_REGISTRATION, 0, &type_choice, "NAME", AT(registration.method), 0, 0, register_methods,
      "ndt: normal distributions transform, distribution to distribution; plane: point-to-plane ICP; point: "
      "point-to-point ICP; gicp: plane-to-plane ICP."},
-    {"association", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_choice, "NAME", AT(association), 0, 0,
-     associations,
+    {"association", 0, FOR_REGISTRATION, OPTION_SET, &type_choice, "NAME", AT(association), 0, 0, associations,
      "projective: a pixel of one depth image with the pixel of the other image that it projects to; "
      "nearest: clouds, or the points of depth images, by --method; auto: projective for two depth images "
      "unless --method is given, else nearest."},
-    {"level-iterations", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_level_counts, "N,N,N",
-     AT(level_iterations), 0, 100000, NULL,
+    {"level-iterations", 0, FOR_REGISTRATION, OPTION_SET, &type_level_counts, "N,N,N", AT(level_iterations), 0, 100000,
+     NULL,
      "Maximum iterations of each level from coarse to fine, for projective association in place of max-iterations."},
-    {"bilateral", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_real, "S", AT(bilateral), 0, FAR, NULL,
+    {"bilateral", 0, FOR_REGISTRATION, OPTION_SET, &type_real, "S", AT(bilateral), 0, FAR, NULL,
      "Smooth depth images with a bilateral filter with a standard deviation of S metres in depth; 0 = none. "
      "For projective association."},
     {"voxel-size", 0, FOR_REGISTRATION, OPTION_AUTO, &type_real, "S", AT(registration.voxel), 0, FAR, NULL,
      "Voxel size of the finest level in metres; 0 = do not downsample. The finest voxels of method ndt are twice as "
      "wide. auto: from the spacing of the target's points, for odometry of the first scan's. Default: auto."},
-    {"levels", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_int, "N", AT(registration.levels), 0, 8, NULL,
+    {"levels", 0, FOR_REGISTRATION, OPTION_SET, &type_int, "N", AT(registration.levels), 0, 8, NULL,
      "Levels from coarse to fine; each halves the voxel size and the correspondence distance of the level before. 0: "
      "4 to 6 for method ndt, by the extent of the cloud when --voxel-size is auto, else 4; other methods 3."},
-    {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | SET_IN(FOR_REGISTRATION), &type_real, "D",
+    {"max-distance", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | OPTION_SET, &type_real, "D",
      AT(registration.max_distance), 0, FAR, NULL,
      "Maximum correspondence distance in metres, at the coarsest level; not for method ndt. auto: 8 voxels. Default: "
      "auto."},
-    {"max-iterations", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_int, "N", AT(registration.max_iterations),
-     1, 100000, NULL, "Maximum iterations per level; the finest of ndt, plane and gicp may take twice as many."},
-    {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | SET_IN(FOR_REGISTRATION), &type_real,
-     "T", AT(registration.translation_epsilon), 0, FAR, NULL,
+    {"max-iterations", 0, FOR_REGISTRATION, OPTION_SET, &type_int, "N", AT(registration.max_iterations), 1, 100000,
+     NULL, "Maximum iterations per level; the finest of ndt, plane and gicp may take twice as many."},
+    {"translation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_AUTO | OPTION_SET, &type_real, "T",
+     AT(registration.translation_epsilon), 0, FAR, NULL,
      "A level has converged when an update has a translation below T metres and a rotation below rotation-epsilon. "
      "auto: the voxel size divided by 2500. Default: auto."},
-    {"rotation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | SET_IN(FOR_REGISTRATION), &type_real, "A",
+    {"rotation-epsilon", 0, FOR_REGISTRATION, OPTION_ABOVE_MIN | OPTION_SET, &type_real, "A",
      AT(registration.rotation_epsilon), 0, 3.2, NULL, "The limit for the rotation of an update, in radians."},
     {"min-score", 0, FOR_REGISTRATION, SET_IN(FOR_ODOMETRY), &type_real, "S", AT(registration.min_score), 0, 1, NULL,
      "A result with a lower score has not converged. The score measures the consistency of the surfaces and, where "
      "both scans were seen from their origins, falls with the points of one in the free space of the other; see "
      "CONVERGENCE CHECK of pcgpu-methods(7)."},
-    {"min-range", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_real, "M", AT(registration.min_range), 0, FAR,
-     NULL,
+    {"min-range", 0, FOR_REGISTRATION, OPTION_SET, &type_real, "M", AT(registration.min_range), 0, FAR, NULL,
      "Drop points nearer than M metres to the sensor, the origin of their file, such as returns from the vehicle; 0 "
      "= none. See SCANS of pcgpu-methods(7)."},
-    {"beam-correction", 0, FOR_REGISTER, SET_IN(FOR_REGISTER), &type_real, "DEGREES", AT(registration.beam_correction),
-     -10, 10, NULL,
+    {"beam-correction", 0, FOR_REGISTER, OPTION_SET, &type_real, "DEGREES", AT(registration.beam_correction), -10, 10,
+     NULL,
      "Add this angle to the elevation of each point before all other steps: 0.205 for KITTI. See SCANS of "
      "pcgpu-methods(7)."},
-    {"keep-carrier", 0, FOR_REGISTRATION, SET_IN(FOR_REGISTRATION), &type_flag, NULL, AT(registration.keep_carrier), 0,
-     0, NULL, "Keep the returns of the vehicle that carries the sensor. See SCANS of pcgpu-methods(7)."},
+    {"keep-carrier", 0, FOR_REGISTRATION, OPTION_SET, &type_flag, NULL, AT(registration.keep_carrier), 0, 0, NULL,
+     "Keep the returns of the vehicle that carries the sensor. See SCANS of pcgpu-methods(7)."},
     {"timestamps", 0, FOR_TRAJECTORY | FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", AT(timestamps), 0, 0, NULL,
      "The seconds of each input or pose, one per line, or of scans 000000, 000001 and so on one per number; else "
      "--rate determines them."},
@@ -99,8 +96,8 @@ static const option_row shared[] = {
      "Write a .png with charts of the errors: of position and rotation along the path, and of segments by their "
      "length."},
 
-    {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE | SET_IN(FOR_MODEL), &type_real, "T", AT(volume.truncation), 0,
-     64000, NULL, "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
+    {"truncation", 0, FOR_MODEL, OPTION_ZERO_IS_NONE | OPTION_SET, &type_real, "T", AT(volume.truncation), 0, 64000,
+     NULL, "Truncation distance of the model, in metres: 2 to 64 voxels; default 4 voxels."},
     {"color", 0, FOR_MODEL, OPTION_INPUT, &type_path, "FOLDER|LIST", AT(color), 0, 0, NULL,
      "Colour the model by the images, .png, that are registered to the depth images: in FOLDER, with the names of "
      "the depth images or color or rgb for depth in them; or by LIST, one name per line in their order, or the "
@@ -123,7 +120,7 @@ static const option_row shared[] = {
     {"recursive", 'r', FOR_FOLDERS, OPTION_MANY, &type_flag, NULL, AT(recursive), 0, 0, NULL,
      "Take the files of the sub-folders of folders, too, but not those of links and of output folders; an output in "
      "a folder keeps the sub-folder."},
-    {"follow", 0, FOR_FOLDERS, OPTION_MANY | SET_IN(FOR_FOLDERS), &type_flag, NULL, AT(follow), 0, 0, NULL,
+    {"follow", 0, FOR_FOLDERS, OPTION_MANY | OPTION_SET, &type_flag, NULL, AT(follow), 0, 0, NULL,
      "Take sub-folders that are links, too, each folder once. For --recursive."},
     {"files-from", 0, FOR_FOLDERS, OPTION_INPUT | OPTION_LINE_ONLY | OPTION_MANY, &type_path, "FILE", AT(files_from), 0,
      0, NULL,

@@ -219,6 +219,7 @@ enum {
 };
 /* In the flags of a row: the commands whose line has it as a key of --set, and not as an option of its own. */
 #define SET_IN(commands) ((unsigned)(commands) << 16)
+#define OPTION_SET       SET_IN(0xFFFF) /* all commands that have it */
 
 typedef struct option_row {
     const char *name; /* long, without the dashes */

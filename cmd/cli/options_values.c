@@ -36,7 +36,7 @@ const option_row *option_by_key(const char *key, unsigned commands) {
 }
 
 bool option_is_key(const option_row *option, const command_info *command) {
-    return option->flags & SET_IN(command->bit);
+    return option->flags & SET_IN(command->bit & option->commands);
 }
 
 const char *option_prefix(const option_row *option, const command_info *command) {

@@ -9,17 +9,7 @@
 #include <unistd.h>
 
 place own_value(place mapping, const char *key) {
-    place value = {.document = mapping.document};
-    if (mapping.node->type != YAML_MAPPING_NODE) {
-        return value;
-    }
-    for (yaml_node_pair_t *p = mapping.node->data.mapping.pairs.start; p < mapping.node->data.mapping.pairs.top; p++) {
-        const char *name = document_text(document_node(mapping.document, p->key));
-        if (name && strcmp(name, key) == 0) {
-            value.node = document_node(mapping.document, p->value);
-        }
-    }
-    return value;
+    return (place){mapping.document, document_value(mapping.document, mapping.node, key)};
 }
 
 /* ---- inheritance --------------------------------------------------------------------------------------------- */

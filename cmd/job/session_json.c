@@ -47,15 +47,15 @@ static bool find_inputs(json_line *line, const char *command) {
     return false;
 }
 
-static int compare_inputs(const char *a, size_t a_length, const char *b, size_t b_length) {
-    const int order = memcmp(a, b, a_length < b_length ? a_length : b_length);
-    return order ? order : (a_length > b_length) - (a_length < b_length);
+static int compare_inputs(const void *a, const void *b) {
+    const json_line *p = a, *q = b;
+    const int order = memcmp(p->inputs, q->inputs, p->length < q->length ? p->length : q->length);
+    return order ? order : (p->length > q->length) - (p->length < q->length);
 }
 
 static int by_inputs(const void *a, const void *b) {
-    const json_line *p = a, *q = b;
-    const int order = compare_inputs(p->inputs, p->length, q->inputs, q->length);
-    return order ? order : q->order - p->order;
+    const int order = compare_inputs(a, b);
+    return order ? order : ((const json_line *)b)->order - ((const json_line *)a)->order;
 }
 
 /* Adds the lines of a command; none of a file that is not there. */
@@ -87,17 +87,13 @@ static void read_lines(const char *path, const char *command, json_lines *lines)
 
 /* The line of these inputs, written as in JSON, or NULL. */
 static const char *find_line(const json_lines *lines, const char *inputs, size_t length) {
-    int low = 0, high = lines->count;
-    while (low < high) {
-        const int middle = low + (high - low) / 2;
-        if (compare_inputs(lines->items[middle].inputs, lines->items[middle].length, inputs, length) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
+    const json_line key = {.inputs = inputs, .length = length};
+    const json_line *line =
+        lines->count > 0 ? bsearch(&key, lines->items, (size_t)lines->count, sizeof key, compare_inputs) : NULL;
+    while (line && line > lines->items && compare_inputs(line - 1, line) == 0) {
+        line--;
     }
-    const json_line *line = &lines->items[low];
-    return low < lines->count && compare_inputs(line->inputs, line->length, inputs, length) == 0 ? line->text : NULL;
+    return line ? line->text : NULL;
 }
 
 static void free_lines(json_lines *lines) {

@@ -24,9 +24,10 @@ double odometry_map_voxel(const session *s) {
 
 /* The folder of the temporary file: as given, else that of the output, or that of the system for a stream. malloc'd. */
 static char *choose_folder(const session *s) {
+    const odometry_values *own = odometry_own(s->options);
     const char *path = s->options->output, *temporary = getenv("TMPDIR");
-    if (odometry_own(s->options)->temporary_folder) {
-        return heap_text("%s", odometry_own(s->options)->temporary_folder);
+    if (own->temporary_folder) {
+        return heap_text("%s", own->temporary_folder);
     }
     return path_is_stream(path) ? heap_text("%s", temporary && temporary[0] ? temporary : "/tmp") : path_folder(path);
 }

@@ -111,7 +111,7 @@ static const option_row rows[] = {
      transform_formats, "matrix: 16 numbers per line; kitti: 12; tum: time, translation and quaternion x y z w."},
     {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.reference), 0, 0, references,
      "The reference of the registration: the previous scan, a keyframe, or a local map of all earlier scans."},
-    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | SET_IN(FOR_ODOMETRY), &type_real, "M",
+    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | OPTION_SET, &type_real, "M",
      OWN_AT(odometry_values, params.model_range), 0, FAR, NULL,
      "Minimum extent of the local map from the sensor on each axis, in metres; farther voxels are dropped."},
     {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.deskew), 0, 0, deskews,
@@ -119,7 +119,7 @@ static const option_row rows[] = {
      "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on; auto: "
      "with times, where the first scan has a column whose values vary and that has the name of a time or follows the "
      "azimuth of the points."},
-    {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_int, "N",
+    {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | OPTION_SET, &type_int, "N",
      OWN_AT(odometry_values, params.time_column), 3, 63, NULL,
      "The column of times, counted from 0, for --deskew time or auto. Default: that which auto finds; with time one "
      "named so, such as gps_time, else 4."},
@@ -132,14 +132,13 @@ static const option_row rows[] = {
     {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", OWN_AT(odometry_values, map_voxel), 1e-4, 1000, NULL,
      "Voxel size of the map of scans, or of the model of depth images, in metres. auto: 0.1, and 0.01 for depth "
      "images. Default: auto."},
-    {"keep-moving", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_flag, NULL, OWN_AT(odometry_values, keep_moving), 0, 0,
-     NULL, "Keep the points of objects that moved, which are left out of the map since scans have seen through them."},
-    {"memory", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | SET_IN(FOR_ODOMETRY), &type_bytes, "SIZE", AT(memory), 1 << 20,
-     1e15, NULL,
+    {"keep-moving", 0, FOR_ODOMETRY, OPTION_SET, &type_flag, NULL, OWN_AT(odometry_values, keep_moving), 0, 0, NULL,
+     "Keep the points of objects that moved, which are left out of the map since scans have seen through them."},
+    {"memory", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | OPTION_SET, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
      "Memory for the voxels of the map, such as 2G (K, M, G, T: powers of 1024); those farthest from the sensor go "
      "to a temporary file. The map does not depend on it. Default: 1G."},
-    {"temporary-folder", 0, FOR_ODOMETRY, SET_IN(FOR_ODOMETRY), &type_path, "DIR",
-     OWN_AT(odometry_values, temporary_folder), 0, 0, NULL,
+    {"temporary-folder", 0, FOR_ODOMETRY, OPTION_SET, &type_path, "DIR", OWN_AT(odometry_values, temporary_folder), 0,
+     0, NULL,
      "The folder for the temporary file of the map. Default: that of --output, or of a pipe that of TMPDIR or /tmp."},
 };
 

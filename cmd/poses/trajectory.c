@@ -295,10 +295,7 @@ bool trajectory_read_file(const char *path, trajectory *t, reason *why) {
     if (!open_lines(&f, path, why)) {
         return false;
     }
-    bool good = read_poses(&f, t);
-    good = close_lines(&f) && good;
-    if (!good) {
-        trajectory_free(t);
-    }
+    const bool good = trajectory_read_stream(f.stream, f.name, t, why);
+    close_lines(&f);
     return good;
 }

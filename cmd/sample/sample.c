@@ -77,12 +77,12 @@ static int write_picked(job *j, const pcgpu_sampled *sampled, const int64_t *wid
 
 /* Fills the picks up to --count. */
 static int pad(job *j, pcgpu_sampled *sampled) {
-    const option_values *o = j->session->options;
-    const int64_t picked = sampled->count, m = sample_own(o)->params.count;
-    if (sample_own(o)->pad == PAD_NONE || picked >= m) {
+    const sample_values *own = sample_own(j->session->options);
+    const int64_t picked = sampled->count, m = own->params.count;
+    if (own->pad == PAD_NONE || picked >= m) {
         return EXIT_DONE;
     }
-    if (sample_own(o)->pad == PAD_REPEAT && picked == 0) {
+    if (own->pad == PAD_REPEAT && picked == 0) {
         return report_error(j->names[0], "no pick that could be repeated; give --pad zero");
     }
     int32_t *indices = realloc(sampled->indices, (size_t)m * sizeof *indices);
@@ -93,7 +93,7 @@ static int pad(job *j, pcgpu_sampled *sampled) {
         return report_error(j->names[0], "out of memory");
     }
     for (int64_t i = picked; i < m; i++) {
-        indices[i] = sample_own(o)->pad == PAD_REPEAT ? indices[i % picked] : -1;
+        indices[i] = own->pad == PAD_REPEAT ? indices[i % picked] : -1;
         if (distances) {
             distances[i] = 0;
         }

@@ -35,7 +35,8 @@ static bool settle_seeds_and_start(option_values *options, const command_info *c
 }
 
 static bool resolve_options(option_values *options, const command_info *command, reason *why) {
-    const pcgpu_sample_params *p = &sample_own(options)->params;
+    const sample_values *own = sample_own(options);
+    const pcgpu_sample_params *p = &own->params;
     if (!settle_count_and_ratio(options, command, why) || !settle_seeds_and_start(options, command, why)) {
         return false;
     }
@@ -45,21 +46,21 @@ static bool resolve_options(option_values *options, const command_info *command,
         wrong = "how many points? give --count N, --ratio R or --min-distance D";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && p->min_distance != 0) {
         wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
-    } else if (p->method == PCGPU_SAMPLE_RANDOM && sample_own(options)->distances) {
+    } else if (p->method == PCGPU_SAMPLE_RANDOM && own->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_FPS && p->start != PCGPU_START_RANDOM &&
                option_given_here(options, "seed", command)) {
         wrong = "seed is for --method random and --start random; give one of them, or leave --seed out";
-    } else if (sample_own(options)->pad != PAD_NONE && p->count == 0) {
+    } else if (own->pad != PAD_NONE && p->count == 0) {
         wrong = "pad fills up to --count; give it, or leave --pad out";
     } else if (p->at_most && (p->count == 0 || bounded)) {
         wrong = bounded ? "with min-distance --count is an upper bound already; leave --at-most out"
                         : "at-most is for --count; give it, or leave --at-most out";
-    } else if (p->at_most && sample_own(options)->pad != PAD_NONE) {
+    } else if (p->at_most && own->pad != PAD_NONE) {
         wrong = "at-most writes fewer points and pad fills them up; give one of them";
-    } else if (options->batch && sample_own(options)->seeds) {
+    } else if (options->batch && own->seeds) {
         wrong = "seeds are records of one input; leave --batch out";
-    } else if (options->batch && (p->count == 0 || p->at_most || (bounded && sample_own(options)->pad == PAD_NONE))) {
+    } else if (options->batch && (p->count == 0 || p->at_most || (bounded && own->pad == PAD_NONE))) {
         wrong = "the inputs of a batch have one number of points; give --count N, with --pad where some have fewer";
     }
     if (!wrong && options->memory && options->device.device == PCGPU_DEVICE_CUDA) {

@@ -8,8 +8,9 @@
 /* The layouts of detectors have the points themselves; other features are those of the layout pcgpu. Of --features and
  * --layout the later source wins. */
 static bool settle_layout(option_values *options, const command_info *command, reason *why) {
-    pcgpu_voxelize_params *p = &voxelize_own(options)->params;
-    if (voxelize_own(options)->layout != LAYOUT_PCGPU && p->features != PCGPU_FEATURES_POINTS &&
+    voxelize_values *own = voxelize_own(options);
+    pcgpu_voxelize_params *p = &own->params;
+    if (own->layout != LAYOUT_PCGPU && p->features != PCGPU_FEATURES_POINTS &&
         option_given(options, "features", command)) {
         const char *out = options_later_wins(options, command, "features", "layout", why);
         if (!out) {
@@ -17,18 +18,18 @@ static bool settle_layout(option_values *options, const command_info *command, r
                           "the voxels of layout openpcdet and mmdet3d are the points; leave --features out, or give "
                           "--layout pcgpu for other features");
         }
-        voxelize_own(options)->layout = strcmp(out, "layout") == 0 ? LAYOUT_PCGPU : voxelize_own(options)->layout;
-        if (voxelize_own(options)->layout == LAYOUT_PCGPU && !option_given_here(options, "voxelization", command)) {
-            voxelize_own(options)->voxelization = VOXELIZATION_HARD;
+        own->layout = strcmp(out, "layout") == 0 ? LAYOUT_PCGPU : own->layout;
+        if (own->layout == LAYOUT_PCGPU && !option_given_here(options, "voxelization", command)) {
+            own->voxelization = VOXELIZATION_HARD;
         }
     }
-    if (voxelize_own(options)->layout != LAYOUT_PCGPU) {
+    if (own->layout != LAYOUT_PCGPU) {
         p->features = PCGPU_FEATURES_POINTS;
-    } else if (voxelize_own(options)->voxelization == VOXELIZATION_DYNAMIC) {
+    } else if (own->voxelization == VOXELIZATION_DYNAMIC) {
         return refuse(why,
                       "dynamic voxelization is what encoders of networks take; give --layout openpcdet or mmdet3d");
     }
-    if (voxelize_own(options)->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
+    if (own->voxelization == VOXELIZATION_DYNAMIC && (p->max_points > 0 || p->max_voxels > 0)) {
         return refuse(why, "dynamic voxelization has no limits; leave --max-points and --max-voxels out, or give "
                            "--set voxelization=hard");
     }
@@ -112,31 +113,29 @@ static const option_row rows[] = {
     {"layout", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", OWN_AT(voxelize_values, layout), 0, 0, layouts,
      "Names and shapes of the arrays: pcgpu: by --features; openpcdet, mmdet3d: what the voxel encoders of OpenPCDet "
      "or mmdetection3d take, which a configuration of theirs chooses; see Layouts of pcgpu-voxelize(1)."},
-    {"voxelization", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_choice, "KIND", OWN_AT(voxelize_values, voxelization),
-     0, 0, voxelizations,
+    {"voxelization", 0, FOR_VOXELIZE, OPTION_SET, &type_choice, "KIND", OWN_AT(voxelize_values, voxelization), 0, 0,
+     voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
      "themselves. For --layout openpcdet and mmdet3d."},
-    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE",
-     OWN_AT(voxelize_values, coords), 0, 0, NULL,
+    {"coords", 0, FOR_VOXELIZE, OPTION_OUTPUT | OPTION_SET, &type_path, "FILE", OWN_AT(voxelize_values, coords), 0, 0,
+     NULL,
      "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
-    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE",
-     OWN_AT(voxelize_values, counts), 0, 0, NULL,
-     "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
-    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT | SET_IN(FOR_VOXELIZE), &type_path, "FILE",
+    {"counts", 0, FOR_VOXELIZE, OPTION_OUTPUT | OPTION_SET, &type_path, "FILE", OWN_AT(voxelize_values, counts), 0, 0,
+     NULL, "Write the number of kept points of each voxel, int32 (.npy, .npz or .txt by name)."},
+    {"point-voxel", 0, FOR_VOXELIZE, OPTION_OUTPUT | OPTION_SET, &type_path, "FILE",
      OWN_AT(voxelize_values, point_voxel), 0, 0, NULL,
      "Write the voxel that keeps each record of the input, int32, -1 = dropped (.npy, .npz or .txt by name)."},
     {"dtype", 0, FOR_VOXELIZE, 0, &type_choice, "NAME", OWN_AT(voxelize_values, dtype), 0, 0, dtypes,
      "Type of the feature array; float16 rounds to nearest even."},
     {"compression", 0, FOR_VOXELIZE, 0, &type_int, "N", AT(compression), 0, 9, NULL,
      "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
-    {"strict", 0, FOR_VOXELIZE, SET_IN(FOR_VOXELIZE), &type_flag, NULL, OWN_AT(voxelize_values, strict), 0, 0, NULL,
+    {"strict", 0, FOR_VOXELIZE, OPTION_SET, &type_flag, NULL, OWN_AT(voxelize_values, strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, FOR_VOXELIZE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
      "One output for all inputs, one after the other; the first voxel coordinate is the index of the input. "
      "Needs a --range; not for an output that is a cloud."},
-    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY | SET_IN(FOR_VOXELIZE), &type_choice, "NAME",
-     OWN_AT(voxelize_values, split), 0, 0, splits,
-     "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
+    {"split", 0, FOR_VOXELIZE, OPTION_LINE_ONLY | OPTION_SET, &type_choice, "NAME", OWN_AT(voxelize_values, split), 0,
+     0, splits, "Selects one of the two limits of voxels in a --config of OpenPCDet: test or train."},
 };
 
 static void init(option_values *options) {

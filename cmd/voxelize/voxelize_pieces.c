@@ -9,11 +9,11 @@ enum { TIMES_OF_FILE = 7 };
 
 /* What a run in pieces lacks; NULL: nothing. */
 static const char *lacking(const option_values *o) {
-    return o->sweeps > 0                                           ? "sweeps"
-           : voxelize_own(o)->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
-           : voxelize_own(o)->params.max_points > 0 || voxelize_own(o)->params.max_voxels > 0
-               ? "max-points or max-voxels"
-           : pc_features_are_padded(voxelize_own(o)->params.features) ? "features of the points of a voxel"
+    const voxelize_values *own = voxelize_own(o);
+    return o->sweeps > 0                               ? "sweeps"
+           : own->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
+           : own->params.max_points > 0 || own->params.max_voxels > 0 ? "max-points or max-voxels"
+           : pc_features_are_padded(own->params.features)             ? "features of the points of a voxel"
                                                                       : NULL;
 }
 

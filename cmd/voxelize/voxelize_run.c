@@ -5,11 +5,11 @@
 #include <string.h>
 
 pcgpu_voxelize_params voxelize_parameters(const job *j) {
-    pcgpu_voxelize_params params = voxelize_own(j->session->options)->params;
+    const voxelize_values *own = voxelize_own(j->session->options);
+    pcgpu_voxelize_params params = own->params;
     params.drop_origin = j->session->options->drop_origin;
-    params.mask_xy =
-        voxelize_own(j->session->options)->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
-    if (voxelize_own(j->session->options)->voxelization == VOXELIZATION_DYNAMIC) {
+    params.mask_xy = own->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
+    if (own->voxelization == VOXELIZATION_DYNAMIC) {
         params.features = PCGPU_FEATURES_MEAN; /* only the voxel of each point is needed */
     }
     return params;
@@ -77,16 +77,14 @@ int voxels_check_columns(const job *j) {
 /* Means of whole numbers are no classes. Those of measured values are measured values; _MEASURED in Python has the
  * same. */
 static void warn_labels(const job *j) {
+    const voxelize_values *own = voxelize_own(j->session->options);
     static const char *const measured[] = {"red",       "green",   "blue",   "alpha",   "intensity", "reflectivity",
                                            "range",     "ambient", "signal", "near_ir", "t",         "time",
                                            "timestamp", "gps_time"};
-    const option_values *o = j->session->options;
     const pcgpu_cloud *cloud = &j->clouds[0];
-    const bool cloud_of_means =
-        j->format && !j->format->writes_arrays && pc_features_are_padded(voxelize_own(o)->params.features);
+    const bool cloud_of_means = j->format && !j->format->writes_arrays && pc_features_are_padded(own->params.features);
     char labels[256] = "";
-    if ((voxelize_own(o)->params.features != PCGPU_FEATURES_MEAN && !cloud_of_means) ||
-        voxelize_own(o)->voxelization == VOXELIZATION_DYNAMIC) {
+    if ((own->params.features != PCGPU_FEATURES_MEAN && !cloud_of_means) || own->voxelization == VOXELIZATION_DYNAMIC) {
         return;
     }
     for (int k = 3; k < cloud->columns; k++) {
