@@ -15,13 +15,8 @@ typedef struct config_info {
     option_values values[COMMANDS];
 } config_info;
 
-static bool ends_in(const char *path, const char *ending) {
-    const size_t n = strlen(path), e = strlen(ending);
-    return n > e && strcmp(path + n - e, ending) == 0;
-}
-
 bool info_is_config(const char *path, const char *head, size_t size) {
-    if (ends_in(path, ".yaml") || ends_in(path, ".yml")) {
+    if (path_ends_in(path, ".yaml") || path_ends_in(path, ".yml")) {
         return true;
     }
     for (const char *p = head, *end = head + size; p < end;) { /* the first line that is no comment: "key:" */

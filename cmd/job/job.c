@@ -45,26 +45,17 @@ static bool open_outputs(job *j) {
     return true;
 }
 
-/* The camera of an input, or NULL. */
-static const pcgpu_camera *camera_of(const job *j, int i) {
-    const option_values *o = j->session->options;
-    if (i == 1 && option_given(o, "target-camera", j->session->command)) {
-        return &o->target_camera;
-    }
-    return option_given(o, "camera", j->session->command) ? &o->camera : NULL;
-}
-
 int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
     pcgpu_context *context = j->session->context;
-    const pcgpu_read_options how = {.format = j->session->options->format,
-                                    .fields = session_fields(j->session),
-                                    .camera = camera_of(j, i),
-                                    .depth_counts = &j->depth[i],
-                                    .found = &j->input_format[i],
-                                    .file = file,
-                                    .force = j->session->options->force ||
-                                             (j->session->command->traits & COMMAND_SHOWS_COLUMNS),
-                                    .complete = complete_of(j)};
+    pcgpu_read_options how = session_read_options(j->session);
+    if (i == 1 && option_given(j->session->options, "target-camera", j->session->command)) {
+        how.camera = &j->session->options->target_camera;
+    }
+    how.depth_counts = &j->depth[i];
+    how.found = &j->input_format[i];
+    how.file = file;
+    how.force = how.force || (j->session->command->traits & COMMAND_SHOWS_COLUMNS);
+    how.complete = complete_of(j);
     progress_begin(j->names[0], "reading");
     pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
                                         : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);

@@ -171,6 +171,8 @@ bool output_is_text(const session *session, const option_row *option);
 const pcgpu_format_info *input_format(const session *session, const char *path);
 /* The format of a file by its first bytes, or as given; NULL: `why`. */
 const pcgpu_format_info *found_format(const session *session, const char *path, reason *why);
+/* How inputs are read: by --format, --fields and --camera, with --force. */
+pcgpu_read_options session_read_options(const session *session);
 /* --fields, or 0 for the library's choice by the name. */
 int session_fields(const session *session);
 /* The format of --output for `path`; never NULL after session_check. */

@@ -31,11 +31,9 @@ static int read_whole(job *j) {
 }
 
 int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
-    const pcgpu_read_options how = {.format = j->session->options->format,
-                                    .fields = session_fields(j->session),
-                                    .found = &j->input_format[0],
-                                    .force = j->session->options->force,
-                                    .complete = complete_of(j)};
+    pcgpu_read_options how = session_read_options(j->session);
+    how.found = &j->input_format[0];
+    how.complete = complete_of(j);
     const size_t whole = session_memory(j->session), part = whole / PIECES_OF_MEMORY;
     const size_t piece = part < LEAST_PIECE ? LEAST_PIECE : part > MOST_PIECE ? MOST_PIECE : part;
     pcgpu_status status = pcgpu_pieces_open(j->session->context, j->inputs[0], &how, piece, pieces);

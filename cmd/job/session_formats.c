@@ -100,6 +100,14 @@ int session_fields(const session *s) {
     return option_given(s->options, "fields", s->command) ? s->options->fields : 0;
 }
 
+pcgpu_read_options session_read_options(const session *s) {
+    const option_values *o = s->options;
+    return (pcgpu_read_options){.format = o->format,
+                                .fields = session_fields(s),
+                                .camera = option_given(o, "camera", s->command) ? &o->camera : NULL,
+                                .force = o->force};
+}
+
 /* A depth image becomes a cloud only with a camera. */
 static bool check_camera(const session *s, const char *path, reason *why) {
     const pcgpu_format_info *format = input_format(s, path);
@@ -121,9 +129,8 @@ static bool check_camera(const session *s, const char *path, reason *why) {
 
 /* A text that is no cloud. */
 static bool is_other_text(const session *s, const char *path) {
-    const char *dot = strrchr(path, '.');
-    return (s->command->traits & COMMAND_READS_ITSELF) && dot &&
-           (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+    return (s->command->traits & COMMAND_READS_ITSELF) &&
+           (path_ends_in(path, ".yaml") || path_ends_in(path, ".yml") || path_ends_in(path, ".json"));
 }
 
 bool session_check_format(const session *s, const char *path, reason *why) {

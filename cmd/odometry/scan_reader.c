@@ -35,13 +35,9 @@ static void keep_log(void *user, pcgpu_log_level level, const char *message) {
 }
 
 static void read_scan(scan_reader *r, int index, scan_read *scan) {
-    const option_values *o = r->session->options;
     const char *path = r->session->inputs[index];
-    const pcgpu_read_options how = {.format = o->format,
-                                    .fields = session_fields(r->session),
-                                    .camera = option_given(o, "camera", r->session->command) ? &o->camera : NULL,
-                                    .depth_counts = &scan->depth,
-                                    .force = o->force};
+    pcgpu_read_options how = session_read_options(r->session);
+    how.depth_counts = &scan->depth;
     double begin = seconds_now();
     text_stream log;
     *scan = (scan_read){.index = index};

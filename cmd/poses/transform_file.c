@@ -37,23 +37,11 @@ static const char *next_word(FILE *stream, long *left, char *word, size_t size) 
 
 void transform_from_rotation(const double q[4], const double t[3], double T[16]) {
     const double x = q[0], y = q[1], z = q[2], w = q[3];
-    const double R[16] = {1 - 2 * (y * y + z * z),
-                          2 * (x * y - z * w),
-                          2 * (x * z + y * w),
-                          t[0],
-                          2 * (x * y + z * w),
-                          1 - 2 * (x * x + z * z),
-                          2 * (y * z - x * w),
-                          t[1],
-                          2 * (x * z - y * w),
-                          2 * (y * z + x * w),
-                          1 - 2 * (x * x + y * y),
-                          t[2],
-                          0,
-                          0,
-                          0,
-                          1};
-    memcpy(T, R, sizeof R);
+    const double xx = x * x, yy = y * y, zz = z * z, xy = x * y, xz = x * z, yz = y * z;
+    const double xw = x * w, yw = y * w, zw = z * w;
+    const double R[9] = {1 - 2 * (yy + zz), 2 * (xy - zw), 2 * (xz + yw), 2 * (xy + zw),    1 - 2 * (xx + zz),
+                         2 * (yz - xw),     2 * (xz - yw), 2 * (yz + xw), 1 - 2 * (xx + yy)};
+    pc_transform_compose(R, t, T);
 }
 
 static bool from_quaternion(const double v[7], double T[16], reason *why) {

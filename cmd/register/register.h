@@ -1,4 +1,4 @@
-/* What register.c (one pair), register_depth.c (depth images) and register_pairs.c (the pairs of a list) share. */
+/* What the files of pcgpu register share. */
 #ifndef REGISTER_H
 #define REGISTER_H
 
@@ -27,8 +27,6 @@ bool register_check_kind(const session *session, bool clouds, bool images, reaso
 /* Checks that --set min-range and --beam-correction have an effect on all inputs, in groups of `each`. */
 bool register_check_scans(const session *session, int each, reason *why);
 int register_process(job *job);
-int register_pairs(session *session);             /* all pairs of a list */
-void register_end_pair(const job *job, int code); /* prints the line of a pair of a list */
 
 /* Reads the transform of --init; without one, `T` is unchanged. False after an error message. */
 bool register_read_init(const session *session, double T[16]);

@@ -1,5 +1,6 @@
 /* pcgpu register: the command, and checks of its options. */
 #include "register.h"
+#include "transform_file.h"
 
 #include <string.h>
 
@@ -29,8 +30,43 @@ static bool take_inputs(session *s, reason *why) {
                                          s->input_count);
 }
 
+/* ---- --pairs: each pair of a list is a job, and has one line in --transform and on standard output --------------- */
+
+static bool transform_is_stdout(const session *s) {
+    return register_own(s->options)->transform && strcmp(register_own(s->options)->transform, "-") == 0;
+}
+
+static void end_pair(const job *j, int code) {
+    const session *s = j->session;
+    const double *T = code == EXIT_DONE ? j->transform : NULL;
+    if (j->line == 0) {
+        return;
+    }
+    if (s->lines) {
+        transform_write_line(s->lines, T, register_own(s->options)->transform_format);
+    }
+    if (transform_is_stdout(s) || !session_json_is_stdout(s)) {
+        transform_write_line(s->out, T, register_own(s->options)->transform_format);
+        fflush(s->out); /* a reader may wait for it; errors are reported at the end */
+    }
+}
+
+static int run_pairs(session *s) {
+    option_values *o = s->options;
+    output transforms = {0};
+    if (!register_read_init(s, o->registration.init) ||
+        (register_own(o)->transform && !transform_is_stdout(s) &&
+         !output_open(&transforms, register_own(o)->transform, existing_of(o->force || o->skip_existing), true))) {
+        return EXIT_FAILED;
+    }
+    s->lines = transforms.stream;
+    int code = session_run(s);
+    s->lines = NULL;
+    return !transforms.stream || output_commit(&transforms) ? code : EXIT_FAILED;
+}
+
 static int run(session *s) {
-    return s->options->pairs ? register_pairs(s) : session_run(s);
+    return s->options->pairs ? run_pairs(s) : session_run(s);
 }
 
 /* A flag, or with --all a file. */
@@ -96,4 +132,4 @@ const command_info register_command = {.name = "register",
                                        .effective_options = register_effective_options,
                                        .process = register_process,
                                        .run = run,
-                                       .after_job = register_end_pair};
+                                       .after_job = end_pair};

@@ -53,10 +53,7 @@ static pcgpu_status read_image(session *s, FILE *stream, const char *path, pc_la
 }
 
 static pcgpu_status read_points(session *s, FILE *stream, const char *path, pc_layer *layer) {
-    const option_values *o = s->options;
-    const bool camera = option_given(o, "camera", s->command);
-    const pcgpu_read_options how = {
-        .format = o->format, .fields = session_fields(s), .camera = camera ? &o->camera : NULL, .force = o->force};
+    const pcgpu_read_options how = session_read_options(s);
     layer->kind = PC_POINTS;
     return pcgpu_read(s->context, stream, path, &how, &layer->cloud);
 }

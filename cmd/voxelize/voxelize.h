@@ -33,8 +33,6 @@ pcgpu_voxelize_params voxelize_parameters(const job *j);
 /* Voxelizes the cloud of a job, fills its run and result, and reports the dropped points; with strict, dropped points
  * are an error. Returns an exit code; on failure `v` owns nothing. */
 int voxelize_cloud(job *j, pcgpu_voxels *v);
-/* The same for an input that is read in pieces; the cloud of the job gets its columns and offset, and no data. */
-int voxelize_in_pieces(job *j, pcgpu_voxels *v);
 /* Fails when the cloud has not the columns that the encoder of a detector's configuration takes. */
 int voxels_check_columns(const job *j);
 /* What both do with the voxels. */

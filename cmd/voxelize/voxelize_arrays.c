@@ -1,5 +1,5 @@
 /* pcgpu voxelize: its outputs as arrays, named and shaped by --layout. */
-#include "half.h"
+#include "arrays.h"
 #include "voxelize.h"
 
 #include <math.h>
@@ -29,11 +29,7 @@ void voxels_add_offset(const job *j, pcgpu_voxels *v) {
         int32_t rows = padded ? v->counts[i] : 1;
         for (int32_t k = 0; k < rows; k++) {
             float *row = v->features + (size_t)(i * v->capacity + k) * (size_t)v->columns;
-            for (int axis = 0; axis < 3; axis++) {
-                double exact = offset[axis] + (double)row[axis];
-                row[axis] = (float)exact;
-                largest = fmax(largest, fabs((double)row[axis] - exact));
-            }
+            largest = fmax(largest, array_add_offset(offset, row));
         }
     }
     voxels_warn_rounded(j, largest);

@@ -7,6 +7,7 @@
  *
  * mmdetection3d: `voxels`, N x columns, and `coors`, N x 4: the number in the batch and the voxel z, y, x of each
  * point. Points out of range, whose voxel would be -1 and which its encoders skip, are left out. */
+#include "arrays.h"
 #include "cloud.h"
 #include "voxelize.h"
 
@@ -42,18 +43,6 @@ static bool grow(dynamic_points *points, int64_t more, bool coords) {
     return values && (places || !coords);
 }
 
-/* Writes the record in the coordinates of the file; returns the largest error of rounding. */
-static double put_record(const pcgpu_cloud *cloud, int64_t i, float *out) {
-    double largest = 0;
-    memcpy(out, cloud->data + i * cloud->columns, (size_t)cloud->columns * sizeof *out);
-    for (int k = 0; k < 3; k++) {
-        const double exact = cloud->offset[k] + (double)out[k];
-        out[k] = (float)exact;
-        largest = fmax(largest, fabs((double)out[k] - exact));
-    }
-    return largest;
-}
-
 int dynamic_add(const job *j, const pcgpu_voxels *v, int batch, dynamic_points *points) {
     const pcgpu_cloud *cloud = &j->clouds[0];
     const bool leads = voxelize_own(j->session->options)->layout == LAYOUT_OPENPCDET; /* with the number in the batch */
@@ -74,7 +63,8 @@ int dynamic_add(const job *j, const pcgpu_voxels *v, int batch, dynamic_points *
             memcpy(coords, v->coords + 4 * (size_t)v->point_voxel[i], 4 * sizeof *coords);
             coords[0] = batch;
         }
-        largest = fmax(largest, put_record(cloud, i, row + leads));
+        memcpy(row + leads, cloud->data + i * cloud->columns, (size_t)cloud->columns * sizeof *row);
+        largest = fmax(largest, array_add_offset(cloud->offset, row + leads));
         points->count++;
     }
     voxels_warn_rounded(j, largest);

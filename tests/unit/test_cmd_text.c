@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "half.h"
+#include "arrays.h"
 #include "numbers.h"
 #include "report.h"
 #include "transform_file.h"
