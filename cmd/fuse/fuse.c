@@ -2,7 +2,6 @@
 #include "colors.h"
 #include "fuse.h"
 #include "numbers.h"
-#include "timed.h"
 #include "trajectory.h"
 
 #include <math.h>

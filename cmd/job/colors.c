@@ -1,7 +1,6 @@
 /* --color: the colour images of depth images. */
 #include "colors.h"
 #include "lines.h"
-#include "timed.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,6 @@
 #include "files.h"
 #include "heap.h"
 #include "lines.h"
-#include "timed.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -65,7 +65,7 @@ void odometry_times_of_rate(const session *session, double *times);
  * of the numbers that are the names of the inputs, counted from 0. False when there are no such rows. */
 bool odometry_pick_rows(const session *session, double *values, int each, int64_t *rows);
 
-/* ---- odometry_known_map.c ---- */
+/* ---- odometry_map.c ---- */
 
 /* Reads the map of --map and opens the odometry in it. params: with the pose of the first scan. Returns an exit code,
  * after a message. */

@@ -2,7 +2,6 @@
 #include "heap.h"
 #include "lines.h"
 #include "report.h"
-#include "timed.h"
 #include "trajectory.h"
 #include "transform_file.h"
 

@@ -2,7 +2,6 @@
  * that are rigid or missing. */
 #include "fuzz.h"
 
-#include "timed.h"
 #include "trajectory.h"
 #include "transform_file.h"
 
