@@ -4,7 +4,6 @@
 #define INFO_H
 
 #include "job.h"
-#include "peek.h"
 
 enum { INFO_ODD = 12 }; /* sentences of what looks odd */
 

@@ -19,6 +19,22 @@ FILE *input_open(const char *path);
 /* The same with the error in `why`, without the name, instead of a message. */
 FILE *input_try(const char *path, reason *why);
 void input_close(FILE *stream);
+/* What an input is, is known by its first bytes, also where the stream does not seek. */
+enum { PEEK_HEAD = 1 << 14 };
+
+/* The first bytes of an input, whose stream is read from its begin afterwards. A device, which may have no end, has no
+ * first bytes. */
+typedef struct peek {
+    FILE *stream;   /* to be read */
+    FILE *original; /* of the file */
+    char *head;     /* PEEK_HEAD bytes at most, with a zero byte after `size` */
+    size_t size, used;
+} peek;
+
+bool peek_open(peek *p, const char *path); /* false after an error message */
+void peek_close(peek *p);
+bool peek_is_text(const peek *p);
+
 /* Marks a file as an input of this run, so that no output replaces it. Missing files are ignored. */
 void input_protect(const char *path);
 

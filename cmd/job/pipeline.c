@@ -14,8 +14,9 @@
 enum { MOST_WORKERS = 64, NAMED_FAILURES = 3, LEAST_MEMORY = 64 << 20 /* of a worker, where --set memory is given */ };
 
 /* What a job printed; to be printed once the jobs before have been. */
+enum { MESSAGES, OUT, LINES, JSON, TEXTS };
 typedef struct printed {
-    text_stream messages, out, lines, json;
+    text_stream texts[TEXTS];
     bool failed;
 } printed;
 
@@ -47,17 +48,18 @@ static bool ends_run(int code) {
 
 /* ---- in the order of the inputs ---------------------------------------------------------------------------------- */
 
+/* A reader may wait for it; errors are reported at the end. */
 static void copy_text(const text_stream *from, FILE *to) {
     if (to && from->size > 0) {
         fwrite(from->data, 1, from->size, to);
+        fflush(to);
     }
 }
 
 static void free_texts(printed *k) {
-    text_free(&k->messages);
-    text_free(&k->out);
-    text_free(&k->lines);
-    text_free(&k->json);
+    for (int i = 0; i < TEXTS; i++) {
+        text_free(&k->texts[i]);
+    }
 }
 
 static void free_printed(pipeline *p, int i) {
@@ -72,14 +74,10 @@ static void free_printed(pipeline *p, int i) {
 static void print_kept(pipeline *p) {
     for (; p->printed < p->jobs && p->kept[p->printed]; p->printed++) {
         printed *k = p->kept[p->printed];
-        report_captured(k->messages.data);
-        copy_text(&k->out, stdout);
-        fflush(stdout); /* a reader may wait for it; errors are reported at the end */
-        copy_text(&k->lines, p->session->lines);
-        copy_text(&k->json, p->session->json.stream);
-        if (p->session->json.stream) {
-            fflush(p->session->json.stream);
-        }
+        report_captured(k->texts[MESSAGES].data);
+        copy_text(&k->texts[OUT], stdout);
+        copy_text(&k->texts[LINES], p->session->lines);
+        copy_text(&k->texts[JSON], p->session->json.stream);
         if (k->failed && p->failures++ < NAMED_FAILURES) {
             p->failed[p->failures - 1] = session_input_of(p->session, p->printed);
         }
@@ -196,25 +194,21 @@ static bool move_to_next_gpu(pipeline *p, session *own, int *gpu, int *tried) {
 }
 
 static int run_captured(pipeline *p, session *own, int i, bool skipped, printed *k) {
-    text_open(&k->messages);
-    text_open(&k->out);
-    if (p->session->lines) {
-        text_open(&k->lines);
+    for (int t = 0; t < TEXTS; t++) {
+        if ((t != LINES || p->session->lines) && (t != JSON || p->session->json.stream)) {
+            text_open(&k->texts[t]);
+        }
     }
-    if (p->session->json.stream) {
-        text_open(&k->json);
-    }
-    report_capture(k->messages.stream);
-    own->out = k->out.stream;
-    own->lines = k->lines.stream;
-    own->json.stream = k->json.stream;
+    report_capture(k->texts[MESSAGES].stream);
+    own->out = k->texts[OUT].stream;
+    own->lines = k->texts[LINES].stream;
+    own->json.stream = k->texts[JSON].stream;
     own->device_failed = own->device_lost = false;
     const int code = run_or_skip(own, i, skipped);
     report_capture(NULL);
-    text_close(&k->messages);
-    text_close(&k->out);
-    text_close(&k->lines);
-    text_close(&k->json);
+    for (int t = 0; t < TEXTS; t++) {
+        text_close(&k->texts[t]);
+    }
     return code;
 }
 

@@ -1,6 +1,5 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
 #include "evaluate.h"
-#include "peek.h"
 #include "trajectory.h"
 #include "view_run.h"
 
