@@ -180,29 +180,27 @@ static const option_row shared[] = {
 enum { SHARED = sizeof shared / sizeof shared[0] };
 
 /* The rows of each command, then the shared ones; listed by the first call, before there are threads. */
-static const option_row *all[OPTIONS_MAX];
+static option_row all[OPTIONS_MAX];
 static int all_count;
 
-static void list_rows(const option_row *rows, int count) {
+/* `command`: of all rows, or 0. */
+static void list_rows(const option_row *rows, int count, unsigned command) {
     for (int i = 0; i < count && all_count < OPTIONS_MAX; i++) {
-        all[all_count++] = &rows[i];
+        all[all_count] = rows[i];
+        all[all_count++].commands |= command;
     }
 }
 
 const option_row *option_at(int i) {
     if (all_count == 0) {
         for (int k = 0; command_at(k); k++) {
-            list_rows(command_at(k)->options.rows, command_at(k)->options.count);
+            list_rows(command_at(k)->options.rows, command_at(k)->options.count, command_at(k)->bit);
         }
-        list_rows(shared, SHARED);
+        list_rows(shared, SHARED, 0);
     }
-    return i >= 0 && i < all_count ? all[i] : NULL;
+    return i >= 0 && i < all_count ? &all[i] : NULL;
 }
 
 int option_index(const option_row *option) {
-    int i = 0;
-    while (option_at(i) != option) {
-        i++;
-    }
-    return i;
+    return (int)(option - all);
 }

@@ -222,9 +222,9 @@ enum {
 #define OPTION_SET       SET_IN(0xFFFF) /* all commands that have it */
 
 typedef struct option_row {
-    const char *name; /* long, without the dashes */
-    char letter;      /* short, or 0 */
-    unsigned commands, flags;
+    const char *name;         /* long, without the dashes */
+    char letter;              /* short, or 0 */
+    unsigned commands, flags; /* commands: 0 in the table of a command, which is that of the row */
     const option_type *type;
     const char *argument; /* its placeholder, or NULL for a flag */
     size_t field;         /* offset in options */

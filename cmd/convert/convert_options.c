@@ -44,16 +44,16 @@ static int run(session *s) {
 }
 
 static const option_row rows[] = {
-    {"crop", 0, FOR_CONVERT, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(convert_values, crop), -METRES, METRES, NULL,
+    {"crop", 0, 0, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(convert_values, crop), -METRES, METRES, NULL,
      "Keep points with X0 <= x < X1 and so on, metres; points that are not finite are dropped. After --transform."},
-    {"scale", 0, FOR_CONVERT, OPTION_ABOVE_MIN | OPTION_ZERO_IS_NONE, &type_real, "F", OWN_AT(convert_values, scale), 0,
-     FAR, NULL, "Multiply the coordinates by F, such as 0.001 for millimetres. Before --transform."},
-    {"transform", 0, FOR_CONVERT, OPTION_INPUT, &type_path, "FILE", OWN_AT(convert_values, transform_input), 0, 0, NULL,
+    {"scale", 0, 0, OPTION_ABOVE_MIN | OPTION_ZERO_IS_NONE, &type_real, "F", OWN_AT(convert_values, scale), 0, FAR,
+     NULL, "Multiply the coordinates by F, such as 0.001 for millimetres. Before --transform."},
+    {"transform", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(convert_values, transform_input), 0, 0, NULL,
      "Move the points by a rigid transform, normals with them: a 4x4 matrix, as register writes it, a KITTI line (12 "
      "numbers) or a TUM line (7, or 8 with a time)."},
-    {"columns", 0, FOR_CONVERT, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
+    {"columns", 0, 0, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
      "Write these columns in this order: x,y,z, then others; NEW=OLD gives the column OLD the name NEW. After --crop."},
-    {"merge", 0, FOR_CONVERT, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
+    {"merge", 0, 0, 0, &type_flag, NULL, AT(merge), 0, 0, NULL,
      "One output for all inputs, one after the other, with a column source: the index of the input of a point, from "
      "0. Columns that not all inputs have are left out."},
 };

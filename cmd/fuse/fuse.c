@@ -210,11 +210,11 @@ static int process(job *j) {
 }
 
 static const option_row rows[] = {
-    {"poses", 0, FOR_FUSE, OPTION_INPUT, &type_path, "FILE", AT(poses), 0, 0, NULL,
+    {"poses", 0, 0, OPTION_INPUT, &type_path, "FILE", AT(poses), 0, 0, NULL,
      "The poses of the images, which map the camera into the world: one per line as KITTI (12 numbers), a 4x4 matrix "
      "(16) or TUM (7, or 8 with a time); .log or .json of Open3D; a folder with NAME.pose.txt per image. nan leaves "
      "an image out. Images named by their times get the pose nearest in time."},
-    {"voxel-size", 0, FOR_FUSE, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
+    {"voxel-size", 0, 0, OPTION_ABOVE_MIN, &type_real, "S", AT(volume.voxel_size), 0, 1000, NULL,
      "Voxel size of the model, in metres."},
 };
 

@@ -97,48 +97,46 @@ static const char *const references[] = {"previous", "keyframe", "model", NULL};
 static const char *const deskews[] = {"none", "time", "counterclockwise", "clockwise", "auto", NULL};
 
 static const option_row rows[] = {
-    {"init", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
+    {"init", 0, 0, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "The pose of the first input: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). "
      "Default: the identity. With --map, near that pose; auto, the default there: anywhere in the map."},
-    {"map", 0, FOR_ODOMETRY, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, map), 0, 0, NULL,
+    {"map", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, map), 0, 0, NULL,
      "Localize the scans in this map, any cloud, and leave it as it is: poses are in its coordinates. See "
      "LOCALIZATION of pcgpu-methods(7)."},
-    {"trajectory", 0, FOR_ODOMETRY, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0,
-     0, NULL,
+    {"trajectory", 0, 0, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
      "Write the pose of each input to FILE, one per line, in the frame of the first; - is standard output, the "
      "default."},
-    {"trajectory-format", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, trajectory_format), 0, 0,
+    {"trajectory-format", 0, 0, 0, &type_choice, "NAME", OWN_AT(odometry_values, trajectory_format), 0, 0,
      transform_formats, "matrix: 16 numbers per line; kitti: 12; tum: time, translation and quaternion x y z w."},
-    {"reference", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.reference), 0, 0, references,
+    {"reference", 0, 0, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.reference), 0, 0, references,
      "The reference of the registration: the previous scan, a keyframe, or a local map of all earlier scans."},
-    {"model-range", 0, FOR_ODOMETRY, OPTION_ABOVE_MIN | OPTION_SET, &type_real, "M",
-     OWN_AT(odometry_values, params.model_range), 0, FAR, NULL,
+    {"model-range", 0, 0, OPTION_ABOVE_MIN | OPTION_SET, &type_real, "M", OWN_AT(odometry_values, params.model_range),
+     0, FAR, NULL,
      "Minimum extent of the local map from the sensor on each axis, in metres; farther voxels are dropped."},
-    {"deskew", 0, FOR_ODOMETRY, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.deskew), 0, 0, deskews,
+    {"deskew", 0, 0, 0, &type_choice, "NAME", OWN_AT(odometry_values, params.deskew), 0, 0, deskews,
      "How scans are corrected for the motion of the sensor: none; time: with a column of times; "
      "counterclockwise, clockwise: as one revolution of the scanner, seen from above, from the first point on; auto: "
      "with times, where the first scan has a column whose values vary and that has the name of a time or follows the "
      "azimuth of the points."},
-    {"time-column", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | OPTION_SET, &type_int, "N",
-     OWN_AT(odometry_values, params.time_column), 3, 63, NULL,
+    {"time-column", 0, 0, OPTION_ZERO_IS_NONE | OPTION_SET, &type_int, "N", OWN_AT(odometry_values, params.time_column),
+     3, 63, NULL,
      "The column of times, counted from 0, for --deskew time or auto. Default: that which auto finds; with time one "
      "named so, such as gps_time, else 4."},
-    {"beam-correction", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "DEGREES", OWN_AT(odometry_values, beam_correction),
-     -10, 10, NULL,
+    {"beam-correction", 0, 0, OPTION_AUTO, &type_real, "DEGREES", OWN_AT(odometry_values, beam_correction), -10, 10,
+     NULL,
      "Add this angle to the elevation of each point before all other steps. auto: 0.205 for sequences of KITTI; else "
      "what the first 68 m of a drive show, and 0 where they do not. See SCANS of pcgpu-methods(7). Default: auto."},
-    {"loops", 0, FOR_ODOMETRY, 0, &type_flag, NULL, OWN_AT(odometry_values, loops), 0, 0, NULL,
+    {"loops", 0, 0, 0, &type_flag, NULL, OWN_AT(odometry_values, loops), 0, 0, NULL,
      "Find places that the sensor sees again, and correct all poses by them at the end."},
-    {"map-voxel", 0, FOR_ODOMETRY, OPTION_AUTO, &type_real, "S", OWN_AT(odometry_values, map_voxel), 1e-4, 1000, NULL,
+    {"map-voxel", 0, 0, OPTION_AUTO, &type_real, "S", OWN_AT(odometry_values, map_voxel), 1e-4, 1000, NULL,
      "Voxel size of the map of scans, or of the model of depth images, in metres. auto: 0.1, and 0.01 for depth "
      "images. Default: auto."},
-    {"keep-moving", 0, FOR_ODOMETRY, OPTION_SET, &type_flag, NULL, OWN_AT(odometry_values, keep_moving), 0, 0, NULL,
+    {"keep-moving", 0, 0, OPTION_SET, &type_flag, NULL, OWN_AT(odometry_values, keep_moving), 0, 0, NULL,
      "Keep the points of objects that moved, which are left out of the map since scans have seen through them."},
-    {"memory", 0, FOR_ODOMETRY, OPTION_ZERO_IS_NONE | OPTION_SET, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
+    {"memory", 0, 0, OPTION_ZERO_IS_NONE | OPTION_SET, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
      "Memory for the voxels of the map, such as 2G (K, M, G, T: powers of 1024); those farthest from the sensor go "
      "to a temporary file. The map does not depend on it. Default: 1G."},
-    {"temporary-folder", 0, FOR_ODOMETRY, OPTION_SET, &type_path, "DIR", OWN_AT(odometry_values, temporary_folder), 0,
-     0, NULL,
+    {"temporary-folder", 0, 0, OPTION_SET, &type_path, "DIR", OWN_AT(odometry_values, temporary_folder), 0, 0, NULL,
      "The folder for the temporary file of the map. Default: that of --output, or of a pipe that of TMPDIR or /tmp."},
 };
 

@@ -90,26 +90,26 @@ static const option_type type_merge = {VALUE_TEXT, false, false, parse_merge, pr
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 
 static const option_row rows[] = {
-    {"target-camera", 0, FOR_REGISTER, OPTION_INPUT | OPTION_SET, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0,
-     NULL, "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
-    {"init", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
+    {"target-camera", 0, 0, OPTION_INPUT | OPTION_SET, &type_camera, "FX,FY,CX,CY", AT(target_camera), 0, 0, NULL,
+     "Camera of TARGET, in the format of --camera, when it differs from that of SOURCE."},
+    {"init", 0, 0, OPTION_INPUT, &type_path, "FILE", AT(init), 0, 0, NULL,
      "Start from this T_target_source: a 4x4 matrix, a KITTI line (12 numbers) or a TUM line (7, or 8 with a time). "
      "auto: a search, from features in any rotation and by height grids at any rotation about z. Default: the "
      "identity, and when that does not converge, the search; see STARTS of pcgpu-methods(7)."},
-    {"pairs", 0, FOR_REGISTER, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
+    {"pairs", 0, 0, OPTION_INPUT, &type_path, "LIST", AT(pairs), 0, 0, NULL,
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},
-    {"all", 0, FOR_REGISTER, 0, &type_flag, NULL, OWN_AT(register_values, all), 0, 0, NULL,
+    {"all", 0, 0, 0, &type_flag, NULL, OWN_AT(register_values, all), 0, 0, NULL,
      "Place all inputs, clouds in any order or folders of them, in the frame of one: -o gets a pose for each, and the "
      "FILE of --merge the clouds. See SETS OF CLOUDS."},
-    {"transform", 0, FOR_REGISTER, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(register_values, transform),
-     0, 0, NULL, "Write T_target_source, which maps source coordinates into the target's frame."},
-    {"transform-format", 0, FOR_REGISTER, OPTION_SET, &type_choice, "NAME", OWN_AT(register_values, transform_format),
-     0, 0, transform_formats,
+    {"transform", 0, 0, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(register_values, transform), 0, 0, NULL,
+     "Write T_target_source, which maps source coordinates into the target's frame."},
+    {"transform-format", 0, 0, OPTION_SET, &type_choice, "NAME", OWN_AT(register_values, transform_format), 0, 0,
+     transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion x y z w in one line. With --pairs each transform is one line."},
-    {"merge", 0, FOR_REGISTER, OPTION_MAYBE_VALUE | OPTION_NEXT_OF_ALL, &type_merge, "FILE",
-     OWN_AT(register_values, merge), 0, 0, NULL,
+    {"merge", 0, 0, OPTION_MAYBE_VALUE | OPTION_NEXT_OF_ALL, &type_merge, "FILE", OWN_AT(register_values, merge), 0, 0,
+     NULL,
      "Write SOURCE and TARGET to --output, both in the frame of TARGET, with a column source: 0 for points of "
      "SOURCE, 1 for those of TARGET. With --all: --merge FILE, all clouds that have a pose, with the index of the "
      "input as source."},

@@ -84,35 +84,34 @@ static const char *const paddings[] = {"none", "repeat", "zero", NULL};
 static const char *const starts[] = {"first", "center", "random", NULL};
 
 static const option_row rows[] = {
-    {"count", 'm', FOR_SAMPLE, OPTION_ZERO_IS_NONE, &type_int64, "N", OWN_AT(sample_values, params.count), 1,
-     2147483647, NULL,
+    {"count", 'm', 0, OPTION_ZERO_IS_NONE, &type_int64, "N", OWN_AT(sample_values, params.count), 1, 2147483647, NULL,
      "Pick exactly N points. A larger N than the number of points is an error without --at-most and --pad."},
-    {"at-most", 0, FOR_SAMPLE, 0, &type_flag, NULL, OWN_AT(sample_values, params.at_most), 0, 0, NULL,
+    {"at-most", 0, 0, 0, &type_flag, NULL, OWN_AT(sample_values, params.at_most), 0, 0, NULL,
      "Where there are fewer points than --count, pick all of them."},
-    {"pad", 0, FOR_SAMPLE, 0, &type_choice, "KIND", OWN_AT(sample_values, pad), 0, 0, paddings,
+    {"pad", 0, 0, 0, &type_choice, "KIND", OWN_AT(sample_values, pad), 0, 0, paddings,
      "Where there are fewer points than --count, pick all and fill up: repeat: with the picks once more, in their "
      "order; zero: with rows of zeros, whose index is -1. none: do not."},
-    {"batch", 0, FOR_SAMPLE, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
+    {"batch", 0, 0, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,
      "One array for all inputs: --count points of each, inputs x points x columns, as .npz or .npy."},
-    {"ratio", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R",
-     OWN_AT(sample_values, params.ratio), 0, 1, NULL, "Pick this fraction of the usable points, in (0, 1]."},
-    {"min-distance", 0, FOR_SAMPLE, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D",
+    {"ratio", 0, 0, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "R", OWN_AT(sample_values, params.ratio), 0, 1,
+     NULL, "Pick this fraction of the usable points, in (0, 1]."},
+    {"min-distance", 0, 0, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_float, "D",
      OWN_AT(sample_values, params.min_distance), 0, METRES, NULL,
      "Stop when the next farthest point is nearer than D metres to the picked ones; alone, or with --count or --ratio "
      "as the upper bound."},
-    {"method", 0, FOR_SAMPLE, 0, &type_choice, "NAME", OWN_AT(sample_values, params.method), 0, 0, sample_methods,
+    {"method", 0, 0, 0, &type_choice, "NAME", OWN_AT(sample_values, params.method), 0, 0, sample_methods,
      "fps: farthest point sampling; random: uniform without replacement."},
-    {"seed", 0, FOR_SAMPLE, 0, &type_seed, "S", OWN_AT(sample_values, params.seed), 0, 0, NULL,
+    {"seed", 0, 0, 0, &type_seed, "S", OWN_AT(sample_values, params.seed), 0, 0, NULL,
      "Seed of everything random; the same seed gives the same bytes on every platform."},
-    {"start", 0, FOR_SAMPLE, 0, &type_start, "WHERE", OWN_AT(sample_values, params), 0, 2147483647, starts,
+    {"start", 0, 0, 0, &type_start, "WHERE", OWN_AT(sample_values, params), 0, 2147483647, starts,
      "First pick: first (the first usable record), a record index, center (the point farthest from the centroid) or "
      "random (drawn with --seed)."},
-    {"seeds", 0, FOR_SAMPLE, OPTION_INPUT, &type_path, "FILE", OWN_AT(sample_values, seeds), 0, 0, NULL,
+    {"seeds", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(sample_values, seeds), 0, 0, NULL,
      "Record indices that count as earlier picks, in the format of --indices; sampling continues from them and "
      "writes only the new picks. For one input, in place of --start."},
-    {"indices", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(sample_values, indices), 0, 0, NULL,
+    {"indices", 0, 0, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(sample_values, indices), 0, 0, NULL,
      "Write the record index of each pick in pick order, int32 little-endian (.npy, .npz or .txt by name)."},
-    {"distances", 0, FOR_SAMPLE, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(sample_values, distances), 0, 0, NULL,
+    {"distances", 0, 0, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(sample_values, distances), 0, 0, NULL,
      "Write each pick's distance in metres to the earlier picks, infinite for the first pick, float32 little-endian "
      "(.npy, .npz or .txt by name)."},
 };

@@ -187,34 +187,33 @@ static const char *const ups[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL}
 static const char *const picture_formats[] = {"auto", "png", "html", NULL};
 
 static const option_row rows[] = {
-    {"color", 0, FOR_VIEW, 0, &type_path, "NAME", OWN_AT(view_values, color), 0, 0, NULL,
+    {"color", 0, 0, 0, &type_path, "NAME", OWN_AT(view_values, color), 0, 0, NULL,
      "Colours by height, intensity, file (one colour per input), order, distance (from the sensor), normals, rgb, "
      "class or a column of this name. Default: by what the inputs have, see COLOURS of pcgpu-view(1)."},
-    {"from", 0, FOR_VIEW, 0, &type_choice, "WHERE", OWN_AT(view_values, from), 0, 0, froms,
+    {"from", 0, 0, 0, &type_choice, "WHERE", OWN_AT(view_values, from), 0, 0, froms,
      "Direction of the view: iso, a perspective from above and behind; top, side and front without perspective; "
      "sensor, the range image of a scan, azimuth by elevation. auto: iso, and top for trajectories alone."},
-    {"up", 0, FOR_VIEW, 0, &type_choice, "AXIS", OWN_AT(view_values, up), 0, 0, ups,
+    {"up", 0, 0, 0, &type_choice, "AXIS", OWN_AT(view_values, up), 0, 0, ups,
      "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y in the frame of a camera, see DESCRIPTION of "
      "pcgpu-view(1)."},
-    {"size", 0, FOR_VIEW, 0, &type_pixels, "WxH", OWN_AT(view_values, size), 16, 16384, NULL,
+    {"size", 0, 0, 0, &type_pixels, "WxH", OWN_AT(view_values, size), 16, 16384, NULL,
      "Width and height of the picture in pixels. Default: 1280x960; 1920x480 for --from sensor; without --output "
      "that of the terminal."},
-    {"colormap", 0, FOR_VIEW, 0, &type_choice, "NAME", OWN_AT(view_values, colormap), 0, 0, colormaps,
+    {"colormap", 0, 0, 0, &type_choice, "NAME", OWN_AT(view_values, colormap), 0, 0, colormaps,
      "Colours of a scale from low to high: viridis, turbo or grey."},
-    {"point-size", 0, FOR_VIEW, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N",
-     OWN_AT(view_values, point_size), 0, 32, NULL,
-     "Diameter of a point in pixels. Default: by the distance between the points."},
-    {"voxel-size", 0, FOR_VIEW, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", OWN_AT(view_values, voxels.size), 0, METRES,
-     NULL, "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
-    {"range", 0, FOR_VIEW, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(view_values, voxels), -METRES, METRES, automatic,
+    {"point-size", 0, 0, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", OWN_AT(view_values, point_size), 0,
+     32, NULL, "Diameter of a point in pixels. Default: by the distance between the points."},
+    {"voxel-size", 0, 0, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", OWN_AT(view_values, voxels.size), 0, METRES, NULL,
+     "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
+    {"range", 0, 0, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(view_values, voxels), -METRES, METRES, automatic,
      "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
-    {"ground-truth", 0, FOR_VIEW, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
+    {"ground-truth", 0, 0, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, as for pcgpu-evaluate(1): trajectories get a column error, in metres, which is their "
      "colour."},
-    {"output-format", 0, FOR_VIEW, 0, &type_choice, "NAME", AT(picture_format), 0, 0, picture_formats,
+    {"output-format", 0, 0, 0, &type_choice, "NAME", AT(picture_format), 0, 0, picture_formats,
      "png, a picture, or html, a page for a browser. auto: by the name of the output, png for standard output and "
      "folders."},
-    {"output", 'o', FOR_VIEW, OPTION_OUTPUT | OPTION_PICTURE | OPTION_PAGE, &type_path, "PATH", AT(output), 0, 0, NULL,
+    {"output", 'o', 0, OPTION_OUTPUT | OPTION_PICTURE | OPTION_PAGE, &type_path, "PATH", AT(output), 0, 0, NULL,
      "Write one picture of all inputs to this .png, or one page for a browser to this .html; - is standard output; a "
      "folder (DIR/) gets one per input. Without it the picture is drawn in the terminal."},
 };

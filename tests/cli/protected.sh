@@ -89,7 +89,11 @@ input poses.txt evaluate --ground-truth kitti/poses.txt poses.txt
 END
 
 # Each row with the flag has a line above, and each option that takes the name of a file has the flag or is known here.
-(cd "$PCGPU_SOURCE/cmd" && cat */options.c */*_options.c fuse/fuse.c view/view_command.c) | tr '\n' ' ' | sed 's/ {"/\n{"/g' | sed -n 's/^{"\([a-z-]*\)", \(.*\)/\1 \2/p' > ../table
+# The commands are 0 in the table of a command.
+(cd "$PCGPU_SOURCE/cmd" && for FILE in */options.c */*_options.c fuse/fuse.c view/view_command.c; do
+    tr '\n' ' ' < "$FILE" | sed 's/ {"/\n{"/g' | sed -n 's/^{"\([a-z-]*\)", \(.*\)/\1 \2/p' |
+        sed "s/^\([a-z-]* [^,]*,\) *0,/\1 FOR_$(echo "${FILE%%/*}" | tr a-z A-Z),/"
+done) > ../table
 FLAGGED=$(awk '/OPTION_INPUT/ { sub(",", "", $3); print $1 ":" $3 }' ../table | sort)
 [ "$FLAGGED" = "$(cut -d ' ' -f 1 ../rows | sort)" ] || die "options that are inputs: $(echo $FLAGGED)"
 OTHERS=$(awk '/type_path/ && !/OPTION_INPUT/ && !/OPTION_OUTPUT/ { print $1 }' ../table | sort | tr '\n' ' ')
