@@ -60,11 +60,18 @@ static bool start(yaml_parser_t *parser, const unsigned char *text, size_t size)
 }
 
 /* The time of libyaml grows with the square of the depth, and with the square of the number of anchors. So both are
- * counted, event by event, before the document is built. */
+ * counted, event by event, before the document is built, where it has enough characters that begin them. */
 static bool check_shape(const document *d, const unsigned char *text, size_t size) {
     yaml_parser_t parser;
     yaml_event_t event = {0};
-    int depth = 0, anchors = 0;
+    int depth = 0, anchors = 0, levels = 0, ands = 0;
+    for (size_t i = 0; i < size; i++) {
+        levels += text[i] && strchr("[{-:?", text[i]);
+        ands += text[i] == '&';
+    }
+    if (levels <= DOCUMENT_DEPTH && ands <= DOCUMENT_ANCHORS) {
+        return true;
+    }
     bool good = start(&parser, text, size) || wrong_at(d, 0, 0, "out of memory");
     for (yaml_event_type_t type = YAML_NO_EVENT; good && type != YAML_STREAM_END_EVENT;) {
         if (!yaml_parser_parse(&parser, &event)) {

@@ -2,6 +2,7 @@
  * groups from its own to the root. In a container the path may be one of the host, which is not there; the group of the
  * container is the root then. */
 #include "memory.h"
+#include "files.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,9 +21,7 @@ static size_t limit_in(const char *folder, const char *name) {
     snprintf(path, sizeof path, "%s/%s", folder, name);
     FILE *f = fopen(path, "r");
     const bool good = f && fscanf(f, "%llu", &value) == 1 && value > 0;
-    if (f) {
-        fclose(f);
-    }
+    input_close(f);
     return good && value < SIZE_MAX ? (size_t)value : SIZE_MAX;
 }
 
@@ -63,9 +62,7 @@ static size_t group_limit(const char *root) {
             limit = least(limit, limit_of(root, "/sys/fs/cgroup/memory", group + 1, "memory.limit_in_bytes"));
         }
     }
-    if (f) {
-        fclose(f);
-    }
+    input_close(f);
     return limit;
 }
 
@@ -82,9 +79,7 @@ static size_t space_left(void) {
             left = least(left, limit.rlim_cur > taken ? (size_t)(limit.rlim_cur - taken) : 0);
         }
     }
-    if (f) {
-        fclose(f);
-    }
+    input_close(f);
     return left;
 }
 
@@ -99,8 +94,6 @@ size_t memory_available(const char *root) {
             bytes = (size_t)kib * 1024;
         }
     }
-    if (f) {
-        fclose(f);
-    }
+    input_close(f);
     return least(least(bytes, group_limit(root)), space_left());
 }
