@@ -1,4 +1,5 @@
 /* The rounds of farthest point sampling: one persistent kernel from the first pick to the last; see sample.cuh. */
+#include "launch.cuh"
 #include "sample_cluster.cuh"
 #include "sample_grid.cuh"
 #include "sample_listing.cuh"
@@ -305,23 +306,15 @@ size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster) {
     return lay_out(*shape, cluster).bytes;
 }
 
-static cudaLaunchConfig_t configuration(const pc_rounds_shape *shape, int clouds, bool cluster,
-                                        cudaLaunchAttribute *attribute, cudaStream_t stream) {
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)(clouds * shape->blocks));
-    config.blockDim = dim3((unsigned)shape->threads);
-    config.dynamicSmemBytes = pc_sample_rounds_bytes(shape, cluster);
-    config.stream = stream;
-    config.attrs = attribute;
-    config.numAttrs = 1;
+static cudaLaunchConfig_t configuration(pcgpu_context *context, const pc_rounds_shape *shape, int clouds, bool cluster,
+                                        cudaLaunchAttribute *attribute) {
+    *attribute = pc_cooperative();
     if (cluster) {
         attribute->id = cudaLaunchAttributeClusterDimension;
         attribute->val.clusterDim = {(unsigned)shape->blocks, 1, 1};
-    } else {
-        attribute->id = cudaLaunchAttributeCooperative;
-        attribute->val.cooperative = 1;
     }
-    return config;
+    return pc_launch_config(context, (unsigned)(clouds * shape->blocks), shape->threads,
+                            pc_sample_rounds_bytes(shape, cluster), attribute);
 }
 
 /* Permits the kernel all of the shared memory and any cluster size. The limits are those of the process, and another
@@ -348,7 +341,7 @@ pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_s
     PC_TRY(permit(context, shape, cluster));
     if (cluster) {
         cudaLaunchAttribute attribute;
-        cudaLaunchConfig_t config = configuration(shape, 1, true, &attribute, NULL);
+        const cudaLaunchConfig_t config = configuration(context, shape, 1, true, &attribute);
         if (cudaOccupancyMaxActiveClusters(resident, cluster_kernel, &config) != cudaSuccess) {
             cudaGetLastError(); /* a cluster size that the device does not support */
             *resident = 0;
@@ -366,7 +359,7 @@ pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_s
 pcgpu_status pc_sample_rounds(pcgpu_context *context, const pc_cloud *device, int count, const pc_rounds_shape *shape,
                               bool cluster) {
     cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t config = configuration(shape, count, cluster, &attribute, pc_cuda_of(context)->stream);
+    const cudaLaunchConfig_t config = configuration(context, shape, count, cluster, &attribute);
     CUDA_TRY(context, cudaLaunchKernelEx(&config, kernel_of(shape, cluster), device, *shape));
     return PCGPU_OK;
 }

@@ -4,6 +4,7 @@
  *
  * A pass: every block publishes the digit counts of its tile; every block sums the counts of all blocks, which gives
  * its offsets; every thread writes its key and index there. */
+#include "launch.cuh"
 #include "sample_curve.cuh"
 
 #include <cooperative_groups.h>
@@ -216,15 +217,6 @@ pcgpu_status pc_sample_sort(pcgpu_context *context, const pc_cloud *device, int6
     int tile = (int)((n + blocks - 1) / blocks);
     item *items = (item *)scratch;
     uint16_t *counts = (uint16_t *)((char *)scratch + items_bytes(n));
-    cudaLaunchAttribute cooperative = {};
-    cooperative.id = cudaLaunchAttributeCooperative;
-    cooperative.val.cooperative = 1;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3(TILE);
-    config.stream = pc_cuda_of(context)->stream;
-    config.attrs = &cooperative;
-    config.numAttrs = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, sort_kernel, device, tile, bits, bucket_points, items, counts));
-    return PCGPU_OK;
+    return pc_launch_cooperative(context, (unsigned)blocks, TILE, sort_kernel, device, tile, bits, bucket_points, items,
+                                 counts);
 }

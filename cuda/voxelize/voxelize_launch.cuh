@@ -2,6 +2,7 @@
 #ifndef PC_VOXELIZE_LAUNCH_CUH
 #define PC_VOXELIZE_LAUNCH_CUH
 
+#include "launch.cuh"
 #include "voxelize_direct_emit.cuh"
 #include "voxelize_emit.cuh"
 #include "voxelize_fused.cuh"
@@ -23,14 +24,9 @@ static pcgpu_status add_kernel(pcgpu_context *context, const call *c, int node, 
                                size_t shared, void (*kernel)(P...), A... arguments) {
     const bool overlaps = node > 0 && pc_cuda_of(context)->properties.major >= 9;
     cudaLaunchAttribute attribute = {};
-    cudaLaunchConfig_t config = {};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3((unsigned)threads);
-    config.dynamicSmemBytes = shared;
-    config.stream = pc_cuda_of(context)->stream;
-    config.attrs = &attribute;
+    cudaLaunchConfig_t config = pc_launch_config(context, blocks, threads, shared, &attribute);
     if (c->graph) {
         CUDA_TRY(context, pc_chain_set(c->graph, node, &config, overlaps, kernel, arguments...));
     } else {

@@ -5,6 +5,7 @@
  * Integer atomics add up points, so their order does not matter; voxels are numbered by their first points and summed
  * in the order of ndt_math.h, so the bits are the CPU's. Several pairs run side by side, each on its own group of
  * blocks of a cooperative launch. ndt_jobs.cu has the memory and the copies. */
+#include "launch.cuh"
 #include "ndt_sums.cuh"
 
 /* Words of a struct, by all threads of a block. */
@@ -78,24 +79,11 @@ __global__ void __launch_bounds__(PC_NDT_THREADS, 1)
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_ndt_resident(pcgpu_context *context, int *blocks) {
-    const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
-    int a_multiprocessor = 0;
-    CUDA_TRY(context, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, ndt_kernel, PC_NDT_THREADS, 0));
-    *blocks = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
-    return PCGPU_OK;
+    return pc_resident_blocks(context, ndt_kernel, PC_NDT_THREADS, blocks);
 }
 
 pcgpu_status pc_ndt_launch(pcgpu_context *context, const pc_ndt_task *tasks, int count, int groups, int blocks,
                            uint32_t *counters) {
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t config = {};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    config.gridDim = dim3((unsigned)(groups * blocks));
-    config.blockDim = dim3(PC_NDT_THREADS);
-    config.stream = pc_cuda_of(context)->stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, ndt_kernel, tasks, count, blocks, counters));
-    return PCGPU_OK;
+    return pc_launch_cooperative(context, (unsigned)(groups * blocks), PC_NDT_THREADS, ndt_kernel, tasks, count, blocks,
+                                 counters);
 }

@@ -6,6 +6,7 @@
  * parents. New voxels get the next numbers in the order of the scan's, by the counting that numbers voxels anywhere, so
  * the local map's order is that of the CPU. Only where the box moves, or memory grows, all voxels are gone through:
  * they are numbered again in their order, into other memory. */
+#include "launch.cuh"
 #include "ndt_merge.cuh"
 #include "ndt_target.cuh"
 
@@ -277,25 +278,10 @@ __global__ void __launch_bounds__(PC_NDT_THREADS, 1)
 /* ---- launching --------------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_ndt_merge_resident(pcgpu_context *context, int *blocks) {
-    const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
-    int a_multiprocessor = 0;
-    CUDA_TRY(context,
-             cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, merge_kernel, PC_NDT_THREADS, 0));
-    *blocks = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
-    return PCGPU_OK;
+    return pc_resident_blocks(context, merge_kernel, PC_NDT_THREADS, blocks);
 }
 
 pcgpu_status pc_ndt_merge_launch(pcgpu_context *context, const pc_ndt_task *scan, const pc_ndt_merge_task *merge,
                                  int blocks, uint32_t *counter) {
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t config = {};
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3(PC_NDT_THREADS);
-    config.stream = pc_cuda_of(context)->stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, merge_kernel, scan, merge, counter));
-    return PCGPU_OK;
+    return pc_launch_cooperative(context, (unsigned)blocks, PC_NDT_THREADS, merge_kernel, scan, merge, counter);
 }

@@ -7,6 +7,7 @@
  * the groups of a part, all blocks add up the parts, and each takes the step for itself, from the same sums to the same
  * pose. Nothing is written a pixel; those of both frames that a block needs stay in its cache while it is at a level.
  * The host waits once. */
+#include "launch.cuh"
 #include "projective.cuh"
 #include "projective_mailbox.cuh"
 
@@ -304,31 +305,13 @@ static pcgpu_status take_mailbox(pcgpu_context *context, pc_depth_state *s, int 
 }
 
 static pcgpu_status count_blocks(pcgpu_context *context, pc_depth_state *s, int groups, int *blocks) {
-    const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
     if (!s->resident) {
-        int a_multiprocessor = 0;
-        CUDA_TRY(context,
-                 cudaOccupancyMaxActiveBlocksPerMultiprocessor(&a_multiprocessor, optimizer_kernel, THREADS, 0));
-        s->resident = p->cooperativeLaunch ? a_multiprocessor * p->multiProcessorCount : 1;
+        PC_TRY(pc_resident_blocks(context, optimizer_kernel, THREADS, &s->resident));
     }
     *blocks = groups < s->resident ? groups : s->resident;
     return *blocks > 0 ? PCGPU_OK
                        : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
                                  "the device cannot run %d threads in a block; use --cpu", THREADS);
-}
-
-static pcgpu_status start(pcgpu_context *context, const pc_depth_task *task, int blocks) {
-    cudaLaunchAttribute attribute;
-    cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
-    config.blockDim = dim3(THREADS);
-    config.stream = pc_cuda_of(context)->stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    attribute.id = cudaLaunchAttributeCooperative;
-    attribute.val.cooperative = 1;
-    CUDA_TRY(context, cudaLaunchKernelEx(&config, optimizer_kernel, *task));
-    return PCGPU_OK;
 }
 
 extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc_depth_frame *source,
@@ -354,7 +337,7 @@ extern "C" pcgpu_status pc_cuda_depth_register(pcgpu_context *context, struct pc
     }
     PC_TRY(count_blocks(context, s, groups, &blocks));
     PC_TRY(take_mailbox(context, s, groups, blocks, &task));
-    PC_TRY(start(context, &task, blocks));
+    PC_TRY(pc_launch_cooperative(context, (unsigned)blocks, THREADS, optimizer_kernel, task));
     CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
     *optimizer = *(const pc_depth_optimizer *)s->result.memory;
     source->measure.seconds = optimizer->source_seconds;
