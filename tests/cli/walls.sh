@@ -27,7 +27,7 @@ lib/fuse lib/core lib/register/projective
 lib/map lib lib/core lib/register/icp
 lib/view lib lib/core lib/io
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
-cuda 12385
+cuda lib/core lib/sample lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
 cuda/sample cuda/core lib/sample
 cuda/voxelize cuda/core lib/voxelize
@@ -169,7 +169,7 @@ while read -r folder most; do
 done << END
 cmd 18900
 lib 42170
-cuda 12385
+cuda 12360
 python 4250
 tests 51800
 END
