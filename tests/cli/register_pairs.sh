@@ -143,6 +143,8 @@ stderr_has '^pcgpu: three:1: out/s1\.bin: exists, and its content differs from t
 expect 2 pcgpu register $TUNE --pairs three --skip-existing
 expect 2 pcgpu register $TUNE s1.bin t.bin -o x.bin --skip-existing
 stderr_is 'pcgpu: skip-existing is for --pairs with --output DIR/; leave it out'
+expect 2 pcgpu register s1.bin t.bin --shard 2/2
+stderr_is 'pcgpu: shard is for --pairs; leave it out'
 rm -r out T j
 printf 's1.bin t.bin\nmissing.bin t.bin\ns2.bin t.bin\n' > three
 
