@@ -21,8 +21,9 @@ static struct {
     pthread_t thread;
     bool running, stop, drawn;
     const char *name, *what;
-    int total; /* inputs of the run, 0: one that has a name */
-    progress_counts counts;
+    int total;                       /* inputs of the run, 0: one that has a name */
+    int number[PROGRESS_FAILED + 1]; /* of inputs, by outcome */
+    int64_t bytes;                   /* of the inputs that are done */
     double begin;
 } progress = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -231,13 +232,12 @@ void report_log(void *user, pcgpu_log_level level, const char *message) {
 
 /* "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed". Called with the lock held. */
 static void draw_counts(double seconds) {
-    const progress_counts *c = &progress.counts;
-    const int failed = c->number[PROGRESS_FAILED], worked = c->number[PROGRESS_DONE] + failed;
-    const int over = worked + c->number[PROGRESS_SKIPPED];
+    const int failed = progress.number[PROGRESS_FAILED], worked = progress.number[PROGRESS_DONE] + failed;
+    const int over = worked + progress.number[PROGRESS_SKIPPED];
     fprintf(stderr, "%d/%d", over, progress.total);
     if (worked > 0) {
-        fprintf(stderr, "  %.1f files/s  %.0f MB/s  ETA %.0f s", worked / seconds, 1e-6 * (double)c->bytes / seconds,
-                seconds / worked * (progress.total - over));
+        fprintf(stderr, "  %.1f files/s  %.0f MB/s  ETA %.0f s", worked / seconds,
+                1e-6 * (double)progress.bytes / seconds, seconds / worked * (progress.total - over));
     }
     if (failed > 0) {
         fprintf(stderr, "  %d failed", failed);
@@ -326,7 +326,8 @@ void progress_end(void) {
 }
 
 void progress_run_begin(int total) {
-    progress.counts = (progress_counts){0};
+    memset(progress.number, 0, sizeof progress.number);
+    progress.bytes = 0;
     progress.total = total;
     progress.begin = seconds_now();
     many = true;
@@ -337,15 +338,14 @@ void progress_run_add(const char *input, progress_outcome outcome) {
     struct stat st;
     const bool sized = outcome == PROGRESS_DONE && stat(input, &st) == 0 && S_ISREG(st.st_mode);
     pthread_mutex_lock(&progress.lock);
-    progress.counts.number[outcome]++;
-    progress.counts.bytes += sized ? (int64_t)st.st_size : 0;
+    progress.number[outcome]++;
+    progress.bytes += sized ? (int64_t)st.st_size : 0;
     pthread_mutex_unlock(&progress.lock);
 }
 
-progress_counts progress_run_end(void) {
+double progress_run_end(void) {
     stop_drawing();
     report_repeated();
     progress.total = 0;
-    progress.counts.seconds = seconds_now() - progress.begin;
-    return progress.counts;
+    return seconds_now() - progress.begin;
 }

@@ -51,15 +51,10 @@ void progress_end(void);
 /* In a run of many inputs, the line is "57/200  34.1 files/s  64 MB/s  ETA 4 s  1 failed" in their place, and summaries
  * are printed only with -v. */
 typedef enum progress_outcome { PROGRESS_DONE, PROGRESS_SKIPPED, PROGRESS_FAILED } progress_outcome;
-typedef struct progress_counts {
-    int number[PROGRESS_FAILED + 1]; /* of inputs, by outcome */
-    int64_t bytes;                   /* of the inputs that are done */
-    double seconds;                  /* since the run began */
-} progress_counts;
 
 void progress_run_begin(int total);
 void progress_run_add(const char *input, progress_outcome outcome);
-progress_counts progress_run_end(void);
+double progress_run_end(void); /* seconds since the run began */
 
 /* ---- JSON on one line ---- */
 

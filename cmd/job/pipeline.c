@@ -17,7 +17,8 @@ enum { MOST_WORKERS = 64, NAMED_FAILURES = 3, LEAST_MEMORY = 64 << 20 /* of a wo
 enum { MESSAGES, OUT, LINES, JSON, TEXTS };
 typedef struct printed {
     text_stream texts[TEXTS];
-    bool failed;
+    bool skipped;
+    int code;
 } printed;
 
 typedef struct pipeline {
@@ -28,10 +29,10 @@ typedef struct pipeline {
     int next, printed;
     int started;          /* workers */
     bool lost[MOST_GPUS]; /* by the place of a GPU in --device */
-    int worst;
-    printed **kept;    /* by jobs; NULL: not done, or printed */
-    int not_converged; /* of those that are done */
-    int failures;      /* among those that have been printed */
+    bool ending;          /* a job has ended the run: no other begins */
+    printed **kept;       /* by jobs; NULL: not done, or printed */
+    int worst;            /* of those that have been printed, as what follows */
+    int done, skipped, not_converged, failures;
     const char *failed[NAMED_FAILURES];
 } pipeline;
 
@@ -44,6 +45,10 @@ static int exit_code_worse(int a, int b) {
 
 static bool ends_run(int code) {
     return code == EXIT_USAGE || code == EXIT_NO_CUDA;
+}
+
+static bool has_failed(int code) {
+    return code != EXIT_DONE && code != EXIT_NOT_CONVERGED;
 }
 
 /* ---- in the order of the inputs ---------------------------------------------------------------------------------- */
@@ -70,35 +75,27 @@ static void free_printed(pipeline *p, int i) {
     }
 }
 
-/* Prints what has its turn. With the mutex. */
+/* Prints what has its turn. A job that ends the run is the last one, however many others are done. With the mutex. */
 static void print_kept(pipeline *p) {
-    for (; p->printed < p->jobs && p->kept[p->printed]; p->printed++) {
+    for (; p->printed < p->jobs && p->kept[p->printed] && !ends_run(p->worst); p->printed++) {
         printed *k = p->kept[p->printed];
         report_captured(k->texts[MESSAGES].data);
         copy_text(&k->texts[OUT], stdout);
         copy_text(&k->texts[LINES], p->session->lines);
         copy_text(&k->texts[JSON], p->session->json.stream);
-        if (k->failed && p->failures++ < NAMED_FAILURES) {
+        p->worst = exit_code_worse(p->worst, k->code);
+        p->not_converged += k->code == EXIT_NOT_CONVERGED;
+        p->skipped += k->skipped;
+        p->done += !k->skipped && !has_failed(k->code);
+        if (has_failed(k->code) && p->failures++ < NAMED_FAILURES) {
             p->failed[p->failures - 1] = session_input_of(p->session, p->printed);
         }
         free_printed(p, p->printed);
     }
 }
 
-static bool has_failed(int code) {
-    return code != EXIT_DONE && code != EXIT_NOT_CONVERGED;
-}
-
-static void count_job(pipeline *p, int i, bool skipped, int code) {
-    progress_run_add(session_input_of(p->session, i), skipped            ? PROGRESS_SKIPPED
-                                                      : has_failed(code) ? PROGRESS_FAILED
-                                                                         : PROGRESS_DONE);
-    p->not_converged += code == EXIT_NOT_CONVERGED;
-    p->worst = exit_code_worse(p->worst, code);
-}
-
 /* "200 inputs: 199 done, 0 skipped, 1 failed (000057.bin), 5.9 s" */
-static void report_end_of_run(const pipeline *p, const progress_counts *c) {
+static void report_end_of_run(const pipeline *p, double seconds) {
     char names[512] = "", open[64] = "";
     size_t n = 0;
     for (int i = 0; i < p->failures && i < NAMED_FAILURES; i++) {
@@ -111,8 +108,8 @@ static void report_end_of_run(const pipeline *p, const progress_counts *c) {
         snprintf(open, sizeof open, ", of which %d did not converge", p->not_converged);
     }
     report_result(NULL, "%d %s: %d done%s, %d skipped, %d failed%s, %.1f s", p->jobs,
-                  p->session->options->pairs ? "pairs" : "inputs", c->number[PROGRESS_DONE], open,
-                  c->number[PROGRESS_SKIPPED], c->number[PROGRESS_FAILED], names, c->seconds);
+                  p->session->options->pairs ? "pairs" : "inputs", p->done, open, p->skipped, p->failures, names,
+                  seconds);
 }
 
 /* ---- workers ----------------------------------------------------------------------------------------------------- */
@@ -120,7 +117,7 @@ static void report_end_of_run(const pipeline *p, const progress_counts *c) {
 /* The next job of the run, or -1. */
 static int take_job(pipeline *p) {
     pthread_mutex_lock(&p->mutex);
-    const int i = p->next < p->jobs && !ends_run(p->worst) ? p->next++ : -1;
+    const int i = p->next < p->jobs && !p->ending ? p->next++ : -1;
     pthread_mutex_unlock(&p->mutex);
     return i;
 }
@@ -215,16 +212,18 @@ static int run_captured(pipeline *p, session *own, int i, bool skipped, printed 
 static void run_job(pipeline *p, session *own, int i, int *gpu) {
     printed *k = heap_zeroed(1, sizeof *k);
     int tried = 0;
-    const bool skipped = session_skips(own, i);
-    int code = run_captured(p, own, i, skipped, k);
-    while (code == EXIT_FAILED && move_to_next_gpu(p, own, gpu, &tried)) {
+    k->skipped = session_skips(own, i);
+    k->code = run_captured(p, own, i, k->skipped, k);
+    while (k->code == EXIT_FAILED && move_to_next_gpu(p, own, gpu, &tried)) {
         free_texts(k);
-        code = run_captured(p, own, i, skipped, k);
+        k->code = run_captured(p, own, i, k->skipped, k);
     }
-    k->failed = has_failed(code);
     pthread_mutex_lock(&p->mutex);
     p->kept[i] = k;
-    count_job(p, i, skipped, code);
+    p->ending = p->ending || ends_run(k->code);
+    progress_run_add(session_input_of(p->session, i), k->skipped            ? PROGRESS_SKIPPED
+                                                      : has_failed(k->code) ? PROGRESS_FAILED
+                                                                            : PROGRESS_DONE);
     print_kept(p);
     pthread_mutex_unlock(&p->mutex);
 }
@@ -282,12 +281,12 @@ static int run_pipeline(session *s, int most) {
     pthread_mutex_init(&p.mutex, NULL);
     progress_run_begin(p.jobs);
     run_workers(&p);
-    const progress_counts counts = progress_run_end();
-    if (p.next < p.jobs && !ends_run(p.worst)) {
+    const double seconds = progress_run_end();
+    if (p.next < p.jobs && !p.ending) {
         report_error(NULL, "out of memory");
         p.worst = EXIT_FAILED;
     }
-    report_end_of_run(&p, &counts);
+    report_end_of_run(&p, seconds);
     pthread_mutex_destroy(&p.mutex);
     for (int i = p.printed; i < p.jobs; i++) {
         free_printed(&p, i);

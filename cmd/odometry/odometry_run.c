@@ -236,7 +236,7 @@ static int run_scans(odometry_state *run) {
         progress_run_add(run->session->inputs[scan.index],
                          run->lost + run->failed > without_pose ? PROGRESS_FAILED : PROGRESS_DONE);
     }
-    run->seconds = progress_run_end().seconds;
+    run->seconds = progress_run_end();
     scan_reader_close(reader);
     run->stopped = code != EXIT_DONE;
     return code;

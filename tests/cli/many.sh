@@ -266,4 +266,12 @@ for THREADS in 1 2 7; do
     same e$THREADS e1
     diff -r t$THREADS t1 > diff || die "$(cat diff)"
 done
+
+# The input that ends a run is the last one that is named, whatever other threads have done by then.
+echo '0 1 2 3 0 0 0 1' > poses.txt
+for AGAIN in 1 2 3 4 5; do
+    expect 2 pcgpu view --threads 4 in/10.bin in/2.bin in/1.bin -o ended/ --ground-truth poses.txt
+    [ "$(wc -l < "$ERR")" -eq 2 ] || die 'another input is named, too'
+    stderr_has '3 inputs: 0 done, 0 skipped, 1 failed \(in/10.bin\)'
+done
 finish

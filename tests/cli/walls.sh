@@ -171,7 +171,7 @@ cmd 18900
 lib 42170
 cuda 12360
 python 4250
-tests 52159
+tests 52170
 END
 
 # A file that a tool left behind is not committed.
