@@ -111,9 +111,10 @@ pcgpu_status pcgpu_scan_correct(pcgpu_context *context, const pcgpu_cloud *scan,
                                 pcgpu_cloud *out, pcgpu_run *run);
 
 /* Registers source onto target. A registration that does not converge returns PCGPU_OK with converged = false and the
- * reason; T_target_source is then the last estimate. The transform maps file coordinates to file coordinates, including
- * the offsets. NDT keeps its memory in the context for the next call; pcgpu_close releases it. NDT uses every k-th
- * source point when there are more than 2^20. Errors: ARGUMENT, MEMORY, DEVICE. */
+ * reason; T_target_source is then the last estimate. Unless search is NEVER, a score below 1.2 min_score is confirmed
+ * by a registration of the exchanged clouds. The transform maps file coordinates to file coordinates, including the
+ * offsets. NDT keeps its memory in the context for the next call; pcgpu_close releases it. NDT uses every k-th source
+ * point when there are more than 2^20. Errors: ARGUMENT, MEMORY, DEVICE. */
 pcgpu_status pcgpu_register(pcgpu_context *context, const pcgpu_cloud *source, const pcgpu_cloud *target,
                             const pcgpu_register_params *params, pcgpu_registration *result);
 
