@@ -214,7 +214,6 @@ enum {
     OPTION_PICTURE = 4096,      /* a .png, */
     OPTION_PAGE = 8192,         /* or a .html */
     OPTION_AUTO = 1024,         /* a real number, or "auto", which is the default and PCGPU_AUTO */
-    OPTION_NEXT_OF_ALL = 32768, /* of OPTION_MAYBE_VALUE: --name VALUE on a line with --all */
     OPTION_INPUT = 16384        /* a file, list or folder that the run reads: no output replaces it */
 };
 /* In the flags of a row: the commands whose line has it as a key of --set, and not as an option of its own. */
@@ -309,7 +308,6 @@ typedef struct command_line {
     int assignment_count;
     const char **inputs;
     int input_count;
-    bool all; /* --all is on the line */
 } command_line;
 
 /* The index of the command's name: the first word that is neither an option nor the value of one; or -1. */

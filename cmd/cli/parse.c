@@ -56,8 +56,7 @@ static bool parse_long(const command_info *command, const char *word, const char
         return refuse(why, "--%s is a key of --set: --set %s%s%s", name, name, o->argument ? "=" : "",
                       o->argument ? value : "");
     }
-    const bool of_all = line->all && (o->flags & OPTION_NEXT_OF_ALL) && next && (next[0] != '-' || !next[1]);
-    if (!o->argument || ((o->flags & OPTION_MAYBE_VALUE) && (equals || !of_all))) {
+    if (!o->argument || (o->flags & OPTION_MAYBE_VALUE)) {
         if (equals && !o->argument) {
             return refuse(why, "--%s takes no value; leave out \"%s\"", name, equals);
         }
@@ -134,9 +133,6 @@ bool command_line_parse(const command_info *command, int count, char **words, co
     *line = (command_line){.assignments = heap_zeroed(most, sizeof *line->assignments),
                            .inputs = heap_zeroed((size_t)count + 1, sizeof *line->inputs)};
     bool options_ended = false;
-    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
-        line->all = line->all || strcmp(words[i], "--all") == 0;
-    }
     for (int i = 0; i < count; i++) {
         const char *word = words[i], *next = i + 1 < count ? words[i + 1] : NULL;
         bool used_next = false;

@@ -7,11 +7,13 @@
 /* The values of its own options. */
 typedef struct register_values {
     bool all;
-    const char *merge; /* the FILE of --merge, "" without one; NULL without --merge */
+    bool merge;
     const char *transform;
     transform_format transform_format;
 } register_values;
 OWN_VALUES(register)
+
+#define MERGE_WITHOUT_OUTPUT "merge is for the clouds of --output, and none is given; give -o FILE"
 
 /* Hooks of the command. odometry uses them, too, since it has the same options. */
 bool register_resolve_options(option_values *options, const command_info *command, reason *why);

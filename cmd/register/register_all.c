@@ -205,10 +205,9 @@ static const job_sink set_sink = {sizeof(cloud_set), add, place, free_set};
 
 /* ---- options ----------------------------------------------------------------------------------------------------- */
 
-/* -o has the poses, and the FILE of --merge the clouds; as --transform, -o and --merge of a pair that is meant, too. */
+/* --transform has the poses, or without --merge -o; with --merge -o has the clouds. */
 bool register_all_resolve(option_values *o, const command_info *command, reason *why) {
     register_values *own = register_own(o);
-    const bool file = own->merge && own->merge[0];
     const char *wrong = NULL;
     if (o->pairs || o->init || o->skip_existing || o->shard) {
         wrong = o->pairs  ? "all: the pairs are found, and --pairs gives them; leave one of both out"
@@ -216,21 +215,19 @@ bool register_all_resolve(option_values *o, const command_info *command, reason 
                           : "all: the clouds are one job; leave --skip-existing and --shard out";
     } else if (o->association == ASSOCIATION_PROJECTIVE) {
         wrong = "all registers clouds, also those of depth images; leave association out";
-    } else if (own->transform && o->output && (file || !own->merge)) {
-        wrong = "all: --transform or -o has the poses, and --merge FILE the clouds; give one of the first two";
-    } else if (own->merge && !file && !(own->transform && o->output)) {
-        wrong = "merge: with --all it needs a file; give --merge FILE";
+    } else if (own->transform && o->output && !own->merge) {
+        wrong = "all: --transform or -o has the poses; give one of them, or --merge, with which -o has the clouds";
+    } else if (own->merge && !o->output) {
+        wrong = MERGE_WITHOUT_OUTPUT;
     }
     if (wrong) {
         return refuse(why, "%s", wrong);
     }
     if (!own->transform) {
-        own->transform = o->output ? o->output : "-";
-        o->output = NULL;
+        own->transform = o->output && !own->merge ? o->output : "-";
     }
-    o->output = file ? own->merge : o->output;
-    if (file) {
-        own->merge = "";
+    if (!own->merge) {
+        o->output = NULL;
     }
     if (!option_given(o, "transform-format", command)) {
         own->transform_format = TRANSFORM_KITTI;

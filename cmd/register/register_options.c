@@ -12,10 +12,8 @@ bool register_resolve_options(option_values *options, const command_info *comman
     if (command->bit == FOR_REGISTER && register_own(options)->all) {
         return register_all_resolve(options, command, why);
     }
-    if (command->bit == FOR_REGISTER && register_own(options)->merge && register_own(options)->merge[0]) {
-        wrong = "merge has a FILE with --all alone; give --merge and -o FILE";
-    } else if (command->bit == FOR_REGISTER && register_own(options)->merge && !options->output) {
-        wrong = "merge is for the clouds of --output, and none is given; give -o FILE";
+    if (command->bit == FOR_REGISTER && register_own(options)->merge && !options->output) {
+        wrong = MERGE_WITHOUT_OUTPUT;
     }
     if (options->skip_existing && !(options->pairs && options->output)) {
         wrong = "skip-existing is for --pairs with --output DIR/; leave it out";
@@ -71,24 +69,6 @@ static int run(session *s) {
     return s->options->pairs ? run_pairs(s) : session_run(s);
 }
 
-/* A flag, or with --all a file. */
-static bool parse_merge(const option_row *o, const char *text, void *field, reason *why) {
-    if (!text || strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
-        *(const char **)field = text && text[0] == 'f' ? NULL : "";
-        return true;
-    }
-    return type_path.parse(o, text, field, why);
-}
-
-static bool print_merge(const option_row *o, const void *field, FILE *out) {
-    const char *file = *(const char *const *)field;
-    (void)o;
-    fputs(file ? "true" : "false", out); /* the file is that of output by then */
-    return true;
-}
-
-static const option_type type_merge = {VALUE_TEXT, false, false, parse_merge, print_merge};
-
 static const char *const transform_formats[] = {"matrix", "kitti", "tum", NULL};
 
 static const option_row rows[] = {
@@ -102,19 +82,17 @@ static const option_row rows[] = {
      "Register the pairs of a list, one per line: SOURCE TARGET, with a tab between them when names have blanks; - is "
      "standard input. Prints one line per pair."},
     {"all", 0, 0, 0, &type_flag, NULL, OWN_AT(register_values, all), 0, 0, NULL,
-     "Place all inputs, clouds in any order or folders of them, in the frame of one: -o gets a pose for each, and the "
-     "FILE of --merge the clouds. See SETS OF CLOUDS."},
+     "Place all inputs, clouds in any order or folders of them, in the frame of one. --transform or -o gets a pose for "
+     "each; with --merge -o gets the clouds. See SETS OF CLOUDS."},
     {"transform", 0, 0, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(register_values, transform), 0, 0, NULL,
      "Write T_target_source, which maps source coordinates into the target's frame."},
     {"transform-format", 0, 0, OPTION_SET, &type_choice, "NAME", OWN_AT(register_values, transform_format), 0, 0,
      transform_formats,
      "matrix: four rows of four numbers; kitti: the upper three rows in one line; tum: time 0, translation and "
      "quaternion x y z w in one line. With --pairs each transform is one line."},
-    {"merge", 0, 0, OPTION_MAYBE_VALUE | OPTION_NEXT_OF_ALL, &type_merge, "FILE", OWN_AT(register_values, merge), 0, 0,
-     NULL,
+    {"merge", 0, 0, 0, &type_flag, NULL, OWN_AT(register_values, merge), 0, 0, NULL,
      "Write SOURCE and TARGET to --output, both in the frame of TARGET, with a column source: 0 for points of "
-     "SOURCE, 1 for those of TARGET. With --all: --merge FILE, all clouds that have a pose, with the index of the "
-     "input as source."},
+     "SOURCE, 1 for those of TARGET. With --all: all clouds that have a pose, with the index of the input as source."},
 };
 
 const command_info register_command = {.name = "register",

@@ -11,7 +11,7 @@ cp "$PCGPU_SOURCE/testdata/street.bin" set/street.bin
 poses() { awk '{ printf "%s%d ", ($1 == "nan" ? "n" : ""), NF }' "$1"; }
 
 # One line for each input, by name; the street fits none, is named, and has no pose.
-expect 4 pcgpu register --all set -o poses.txt --merge map.ply --json all.json
+expect 4 pcgpu register --all set --transform poses.txt -o map.ply --merge --json all.json
 stderr_has '^pcgpu: set/street\.bin: not placed: it fits no other cloud'
 stderr_has '^pcgpu: poses\.txt: 3 of 4 clouds placed by'
 [ "$(poses poses.txt)" = '12 12 12 n12 ' ] || die "the poses are $(cat poses.txt)"
@@ -28,7 +28,7 @@ cp poses.txt ../poses && cp map.ply ../map
 # The same bytes with any number of threads, and when the poses go to standard output; files and a folder, other formats.
 expect 4 pcgpu register --all --threads 1 set
 same "$OUT" ../poses
-expect 0 pcgpu register --all --threads 3 set/0.ply set/1.ply set/2.ply -o - --merge three.ply
+expect 0 pcgpu register --all --threads 3 set/0.ply set/1.ply set/2.ply -o three.ply --merge
 head -n 3 ../poses > ../three
 same "$OUT" ../three
 cp "$OUT" ../out && expect 0 pcgpu evaluate ../out --ground-truth ../three
@@ -53,7 +53,7 @@ before=$(ls)
 mkdir ../none
 for WRONG in 'set/0.ply|one cloud; give two or more' '../none|no file of a known format' 'set --pairs x|leave one of both out' \
     'set --init auto|leave --init out' 'set --skip-existing|are one job' 'set --shard 1/2|are one job' \
-    'set --merge|merge: with --all it needs a file' 'set -o folder/|is a folder' 'set -o x --merge x|two outputs go to x' \
+    'set --merge|merge is for the clouds of --output' 'set -o folder/|is a folder' 'set --transform x -o x --merge|two outputs go to x' 'set --transform x -o y|give one of them' \
     'set --set association=projective|all registers clouds' 'set --set bilateral=1|bilateral is for depth images' \
     "$ROOM/frame-000000.png $ROOM/frame-000001.png|camera"; do
     expect 2 pcgpu register --all ${WRONG%%|*}
@@ -62,8 +62,8 @@ done
 expect 2 pcgpu register -r set/0.ply set/1.ply
 stderr_has 'recursive is for the clouds of --all'
 expect 2 pcgpu register set/0.ply set/1.ply --merge=x.ply
-stderr_has 'merge has a FILE with --all alone'
-expect 1 pcgpu register --all set/0.ply set/1.ply missing.ply -o new.txt --merge new.ply
+stderr_has 'takes no value'
+expect 1 pcgpu register --all set/0.ply set/1.ply missing.ply --transform new.txt -o new.ply --merge
 stderr_has '^pcgpu: missing\.ply: '
 printf 'ply\nformat ascii 1.0\nelement vertex 9\nproperty float x\nend_header\n' > broken.ply
 expect 1 pcgpu register --all set/0.ply set/1.ply broken.ply -o new.txt
