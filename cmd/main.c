@@ -120,13 +120,13 @@ static bool settle_options(const command_info *command, const command_line *line
     return command_line_apply(line, o, why);
 }
 
-static bool line_has(const command_line *line, const char *name) {
+static const assignment *find_on_line(const command_line *line, const char *name) {
     for (int i = 0; i < line->assignment_count; i++) {
         if (strcmp(line->assignments[i].option->name, name) == 0) {
-            return true;
+            return &line->assignments[i];
         }
     }
-    return false;
+    return NULL;
 }
 
 static int run_session(session *s) {
@@ -167,11 +167,14 @@ static int command_main(const command_info *command, int count, char **words) {
     int code;
     if (!command_line_parse(command, count, words, &line, &why)) {
         code = option_error(&why);
-    } else if (line_has(&line, "help")) {
-        help_command(command, stdout);
+    } else if (count == 0 && isatty(STDIN_FILENO)) {
+        help_short(command, stderr);
+        code = EXIT_USAGE;
+    } else if (find_on_line(&line, "help")) {
+        (find_on_line(&line, "help")->by_letter ? help_short : help_command)(command, stdout);
         code = EXIT_DONE;
-    } else if (line_has(&line, "version")) {
-        version_print(line_has(&line, "verbose"));
+    } else if (find_on_line(&line, "version")) {
+        version_print(find_on_line(&line, "verbose"));
         code = EXIT_DONE;
     } else if (!settle_options(command, &line, &o, &why)) {
         code = option_error(&why);

@@ -355,11 +355,11 @@ int bench_main(int count, char **words) {
 
 void bench_help(FILE *out) {
     fputs("Usage: pcgpu bench [--rounds N] [--json FILE] COMMAND ARGUMENT...\n"
-          "Run a command on its files with one CPU thread, all threads and CUDA, and compare.\n\n"
+          "Run a command on its files with one CPU thread, all threads and CUDA; compare.\n\n"
           "  --rounds N    runs of each kind, in turns; the best one counts. Default: 3.\n"
           "  --json FILE   write the result as one JSON object; - is standard output.\n\n"
-          "Outputs go to a temporary folder (TMPDIR, else /tmp), which is removed, so leave out -o,\n"
-          "--json of the command, and options of the back end.\n\n"
+          "Outputs go to a temporary folder (TMPDIR, else /tmp), which is removed, so\n"
+          "leave out -o, --json of the command, and options of the back end.\n\n"
           "Exit status: 0 done; 1 a run failed, or the outputs differ; 2 usage.\n"
           "See man pcgpu-bench for details.\n",
           out);

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 /* The default as text, without the quotes of JSON; "" when the help does not show it. */
 static void default_text(const option_row *o, const command_info *command, char *value, size_t size) {
@@ -46,21 +48,28 @@ static void full_help(const option_row *o, const command_info *command, char *te
     }
 }
 
-/* Prints `text` in lines of at most 80 columns, indented; the first line starts at column `column`. */
-static void print_wrapped(FILE *out, const char *text, int column) {
-    enum { INDENT = 26, WIDTH = 80 };
-    if (column > INDENT - 2) {
+/* Of the terminal on standard output, else 80. */
+static int line_width(void) {
+    struct winsize size;
+    const int known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    return known == 0 ? 80 : known < 40 ? 40 : known > 100 ? 100 : known;
+}
+
+/* Prints `text` in lines of that width, from `indent` on; the first line starts at column `column`. */
+static void print_wrapped(FILE *out, const char *text, int column, int indent) {
+    const int width = line_width();
+    if (column > indent - 2 && column > 0) {
         fputc('\n', out);
         column = 0;
     }
-    fprintf(out, "%*s", INDENT - column, "");
-    column = INDENT;
+    fprintf(out, "%*s", indent - column, "");
+    column = indent;
     while (*text) {
         int length = (int)strcspn(text, " ");
-        if (column > INDENT && column + 1 + length > WIDTH) {
-            fprintf(out, "\n%*s", INDENT, "");
-            column = INDENT;
-        } else if (column > INDENT) {
+        if (column > indent && column + 1 + length > width) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
             fputc(' ', out);
             column++;
         }
@@ -72,15 +81,29 @@ static void print_wrapped(FILE *out, const char *text, int column) {
     fputc('\n', out);
 }
 
-static void print_option(const option_row *o, const command_info *command, FILE *out) {
-    char head[64], text[HELP];
+static void print_entry(const option_row *o, const char *text, FILE *out) {
+    char head[64];
     const char *separator = o->flags & OPTION_MAYBE_VALUE ? "[=" : " ";
     const char letter[] = {'-', o->letter, ',', '\0'};
     snprintf(head, sizeof head, "  %3s --%s%s%s%s", o->letter ? letter : "", o->name, o->argument ? separator : "",
              o->argument ? o->argument : "", o->flags & OPTION_MAYBE_VALUE ? "]" : "");
-    full_help(o, command, text, sizeof text);
     fputs(head, out);
-    print_wrapped(out, text, (int)strlen(head));
+    print_wrapped(out, text, (int)strlen(head), line_width() < 72 ? 8 : 26);
+}
+
+static void print_option(const option_row *o, const command_info *command, FILE *out) {
+    char text[HELP];
+    full_help(o, command, text, sizeof text);
+    print_entry(o, text, out);
+}
+
+/* With the first sentence of its help. */
+static void print_main_option(const option_row *o, FILE *out) {
+    const char *end = strstr(o->help, ". ");
+    end = end && end[-1] == '.' ? strstr(end + 1, ". ") : end; /* not the dots of "N,... or" */
+    char sentence[HELP];
+    snprintf(sentence, sizeof sentence, "%.*s", end ? (int)(end - o->help) + 1 : HELP, o->help);
+    print_entry(o, sentence, out);
 }
 
 /* Groups of options: of the command or related ones, about many inputs, of commands of all kinds; the keys of --set. */
@@ -113,9 +136,31 @@ static void print_example(const command_info *command, int i, FILE *out) {
     fprintf(out, "  pcgpu %s %s\n", command->name, command->examples[i]);
 }
 
+static void print_usage(const command_info *command, FILE *out) {
+    char text[HELP];
+    fprintf(out, "Usage: pcgpu %s %s\n", command->name, command->arguments);
+    snprintf(text, sizeof text, "%c%s.", command->summary[0] - 'a' + 'A', command->summary + 1);
+    print_wrapped(out, text, 0, 0);
+}
+
+void help_short(const command_info *command, FILE *out) {
+    print_usage(command, out);
+    fputs("\nExamples:\n", out);
+    print_example(command, 0, out);
+    print_example(command, 1, out);
+    fputs("\nMain options:\n", out);
+    for (const char *name = command->main_options; *name; name += strspn(name, " ")) {
+        char word[OPTION_KEY];
+        const size_t length = strcspn(name, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, name);
+        print_main_option(option_by_name(word, command->bit), out);
+        name += length;
+    }
+    fprintf(out, "\nAll options: pcgpu %s --help. The manual: man pcgpu-%s.\n", command->name, command->name);
+}
+
 void help_command(const command_info *command, FILE *out) {
-    fprintf(out, "Usage: pcgpu %s %s\n%c%s.\n", command->name, command->arguments, command->summary[0] - 'a' + 'A',
-            command->summary + 1);
+    print_usage(command, out);
     char title[64];
     snprintf(title, sizeof title, "\nOptions of %s:\n", command->name);
     print_options(command, GROUP_OWN, title, print_option, out);
@@ -127,10 +172,12 @@ void help_command(const command_info *command, FILE *out) {
     fputs("\nExamples:\n", out);
     print_example(command, 0, out);
     print_example(command, 1, out);
-    fprintf(out,
-            "\nExit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.\n"
-            "See man pcgpu-%s for details.\n",
-            command->traits & COMMAND_MAY_NOT_CONVERGE ? "; 4 did not converge" : "", command->name);
+    char text[HELP];
+    snprintf(text, sizeof text, "Exit status: 0 done; 1 an input or output failed; 2 usage; 3 CUDA not usable%s.",
+             command->traits & COMMAND_MAY_NOT_CONVERGE ? "; 4 did not converge" : "");
+    fputc('\n', out);
+    print_wrapped(out, text, 0, 0);
+    fprintf(out, "See man pcgpu-%s for details.\n", command->name);
 }
 
 void help_program(FILE *out) {

@@ -173,7 +173,8 @@ static const option_row shared[] = {
      "Show a progress line: auto, on a terminal; on, also elsewhere, for many inputs every 5 s; off."},
     {"dry-run", 0, FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(dry_run), 0, 0, NULL,
      "Check everything, print the configuration in effect as YAML and write nothing."},
-    {"help", 'h', FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(help), 0, 0, NULL, "Show this help."},
+    {"help", 'h', FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(help), 0, 0, NULL,
+     "-h: what most people need of it; --help: all options."},
     {"version", 'V', FOR_ALL, OPTION_LINE_ONLY, &type_flag, NULL, AT(version), 0, 0, NULL,
      "Show the version; with -v also back ends, GPU architectures, formats and devices."},
 };

@@ -65,8 +65,9 @@ typedef struct command_info {
     const char *summary;   /* one line */
     const char
         *examples[2]; /* for --help, without "pcgpu NAME"; the first ones of some commands are those of pcgpu --help */
-    unsigned traits;  /* COMMAND_... */
-    option_table options; /* those that no other command has */
+    const char *main_options; /* names of the options that most people need, for -h */
+    unsigned traits;          /* COMMAND_... */
+    option_table options;     /* those that no other command has */
     /* Sets the defaults of its own values that are not 0. */
     void (*init)(option_values *options);
     int inputs_per_job; /* 2: a source and a target; 0: one job has all inputs */
@@ -200,21 +201,21 @@ extern const option_type type_flag, type_no_flag, type_int, type_int64, type_see
     type_camera, type_level_counts, type_pixels, type_bytes, type_set;
 
 enum {
-    OPTION_ALIAS = 1,           /* another spelling of an option; accepted everywhere, never printed as a value */
-    OPTION_LINE_ONLY = 2,       /* not a configuration key */
-    OPTION_ZERO_IS_NONE = 4,    /* 0 means "not given" */
-    OPTION_ABOVE_MIN = 8,       /* `min` itself is out of range */
-    OPTION_MAYBE_VALUE = 16,    /* --name or --name=VALUE, never --name VALUE */
-    OPTION_OUTPUT = 32,         /* an output file per input */
-    OPTION_TEXT = 64,           /* an output of readable text */
-    OPTION_MAIN = 128,          /* the output with the data of the command */
-    OPTION_PLY = 256,           /* a mesh: .ply, unless its name says another format of one */
-    OPTION_GROWS = 512,         /* one output for all inputs, written input by input */
-    OPTION_MANY = 2048,         /* about many inputs */
-    OPTION_PICTURE = 4096,      /* a .png, */
-    OPTION_PAGE = 8192,         /* or a .html */
-    OPTION_AUTO = 1024,         /* a real number, or "auto", which is the default and PCGPU_AUTO */
-    OPTION_INPUT = 16384        /* a file, list or folder that the run reads: no output replaces it */
+    OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */
+    OPTION_LINE_ONLY = 2,    /* not a configuration key */
+    OPTION_ZERO_IS_NONE = 4, /* 0 means "not given" */
+    OPTION_ABOVE_MIN = 8,    /* `min` itself is out of range */
+    OPTION_MAYBE_VALUE = 16, /* --name or --name=VALUE, never --name VALUE */
+    OPTION_OUTPUT = 32,      /* an output file per input */
+    OPTION_TEXT = 64,        /* an output of readable text */
+    OPTION_MAIN = 128,       /* the output with the data of the command */
+    OPTION_PLY = 256,        /* a mesh: .ply, unless its name says another format of one */
+    OPTION_GROWS = 512,      /* one output for all inputs, written input by input */
+    OPTION_MANY = 2048,      /* about many inputs */
+    OPTION_PICTURE = 4096,   /* a .png, */
+    OPTION_PAGE = 8192,      /* or a .html */
+    OPTION_AUTO = 1024,      /* a real number, or "auto", which is the default and PCGPU_AUTO */
+    OPTION_INPUT = 16384     /* a file, list or folder that the run reads: no output replaces it */
 };
 /* In the flags of a row: the commands whose line has it as a key of --set, and not as an option of its own. */
 #define SET_IN(commands) ((unsigned)(commands) << 16)
@@ -299,6 +300,7 @@ void level_counts_init(level_counts *counts, const command_info *command);
 
 typedef struct assignment {
     const option_row *option;
+    bool by_letter;     /* -x, not --name */
     const char *value;  /* NULL for a flag */
     const char *prefix; /* option_prefix */
 } assignment;
@@ -332,6 +334,7 @@ const char *next_command_name(int i, unsigned commands);
 
 void help_program(FILE *out);
 void help_command(const command_info *command, FILE *out);
+void help_short(const command_info *command, FILE *out);       /* at most 40 lines of 80 columns: -h */
 void help_man_options(const command_info *command, FILE *out); /* roff */
 /* Prints the script of a shell; false for an unknown shell. */
 bool completion_print(const char *shell, FILE *out);

@@ -18,7 +18,7 @@ static bool unknown_option(const command_info *command, const char *prefix, cons
 }
 
 static void assign(command_line *line, const option_row *option, const char *value, const char *prefix) {
-    line->assignments[line->assignment_count++] = (assignment){option, value, prefix};
+    line->assignments[line->assignment_count++] = (assignment){.option = option, .value = value, .prefix = prefix};
 }
 
 /* KEY=VALUE of --set; KEY alone turns a flag on. */
@@ -89,6 +89,7 @@ static bool parse_short(const command_info *command, const char *letters, const 
         }
         if (!o->argument) {
             assign(line, o, NULL, "--");
+            line->assignments[line->assignment_count - 1].by_letter = true;
             continue;
         }
         if (!p[1] && !next) {

@@ -68,6 +68,7 @@ const command_info convert_command = {
     .arguments = "[OPTION]... [INPUT]...",
     .summary = "write clouds in another format; select columns, crop, move and merge",
     .examples = {"scan.pcd -o scan.ply", "--crop=-40,-40,-3,40,40,3 scan.bin -o near.las"},
+    .main_options = "output output-format columns crop transform scale merge recursive camera",
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
     .options = ROWS(rows),
     .init = init,

@@ -327,6 +327,7 @@ const command_info evaluate_command = {
     .arguments = "[OPTION]... --ground-truth FILE [TRAJECTORY]",
     .summary = "measure how far a trajectory is from the true one",
     .examples = {"poses.txt --ground-truth truth.txt", "poses.txt --ground-truth truth.txt --plot errors.png"},
+    .main_options = "ground-truth align timestamps time-tolerance plot json",
     .traits = COMMAND_READS_TEXT | COMMAND_READS_STDIN,
     .resolve_options = settle,
     .take_inputs = take_inputs,

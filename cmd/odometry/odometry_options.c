@@ -147,19 +147,21 @@ static void init(option_values *options) {
     odometry_own(options)->beam_correction = PCGPU_AUTO;
 }
 
-const command_info odometry_command = {.name = "odometry",
-                                       .bit = FOR_ODOMETRY,
-                                       .arguments = "[OPTION]... INPUT...",
-                                       .summary = "find the poses of a sequence of scans or depth images",
-                                       .examples = {"scans/ --trajectory poses.txt -o map.ply",
-                                                    "--config camera.yaml depth/ --trajectory poses.txt -o points.ply"},
-                                       .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
-                                       .options = ROWS(rows),
-                                       .init = init,
-                                       .resolve_options = resolve_options,
-                                       .find_inputs = odometry_find_sequence,
-                                       .take_inputs = take_inputs,
-                                       .check_inputs = check,
-                                       .takes_images = register_is_projective,
-                                       .effective_options = effect,
-                                       .run = odometry_run};
+const command_info odometry_command = {
+    .name = "odometry",
+    .bit = FOR_ODOMETRY,
+    .arguments = "[OPTION]... INPUT...",
+    .summary = "find the poses of a sequence of scans or depth images",
+    .examples = {"scans/ --trajectory poses.txt -o map.ply",
+                 "--config camera.yaml depth/ --trajectory poses.txt -o points.ply"},
+    .main_options = "trajectory output map-voxel loops map ground-truth reference deskew camera device",
+    .traits = COMMAND_DROPS_ORIGIN | COMMAND_MAY_NOT_CONVERGE,
+    .options = ROWS(rows),
+    .init = init,
+    .resolve_options = resolve_options,
+    .find_inputs = odometry_find_sequence,
+    .take_inputs = take_inputs,
+    .check_inputs = check,
+    .takes_images = register_is_projective,
+    .effective_options = effect,
+    .run = odometry_run};

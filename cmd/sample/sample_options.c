@@ -126,6 +126,7 @@ const command_info sample_command = {
     .arguments = "[OPTION]... [INPUT]...",
     .summary = "pick points of a cloud: farthest point sampling or at random",
     .examples = {"-m 4096 scan.bin -o sampled.ply", "--min-distance 0.5 scans/ -o thin/"},
+    .main_options = "count ratio min-distance method seed indices pad recursive output config device",
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
     .options = ROWS(rows),
     .init = init,

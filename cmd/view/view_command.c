@@ -227,6 +227,7 @@ static void init(option_values *options) {
     .name = "view", .bit = FOR_VIEW, .arguments = "[OPTION]... [INPUT]...",                                            \
     .summary = "draw clouds, meshes, trajectories, depth images and voxels as a picture or a page",                    \
     .examples = {"scan.bin -o scan.png", "scan1.bin scan2.bin -o both.html"},                                          \
+    .main_options = "output color from size up ground-truth camera",                                                   \
     .traits = COMMAND_READS_STDIN | COMMAND_READS_TEXT | COMMAND_READS_ITSELF | COMMAND_DROPS_ORIGIN,                  \
     .options = ROWS(rows), .init = init, .resolve_options = resolve_options, .process = view_process
 

@@ -145,6 +145,7 @@ const command_info voxelize_command = {
     .arguments = "[OPTION]... [INPUT]...",
     .summary = "group points by voxel and compute one feature row per voxel",
     .examples = {"--config pillar scan.bin -o voxels.npz", "--voxel-size 0.25 scan.bin -o small.ply"},
+    .main_options = "config voxel-size range max-points max-voxels features layout batch output device",
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_WRITES_ARRAYS,
     .options = ROWS(rows),
     .init = init,

@@ -160,7 +160,7 @@ class Command:
 
     def __init__(self, name):
         self.name, text = name, ask(name, '--help')
-        self.codes = {int(c) for c in re.findall(r'(\d) ', re.search(r'^Exit status: (.*)', text, re.M)[1])}
+        self.codes = {int(c) for c in re.findall(r'(\d)\s', re.search(r'^Exit status: (.*?)^See', text, re.M | re.S)[1])}
         offered = {m[1]: m[2] for m in re.finditer(r'^  (?:-\w, |    )--([a-z-]+)(\[=\S+\]| \S+)?', text, re.M)}
         self.threads, self.device = 'threads' in offered, 'device' in offered
         words = lambda option: [line.split('\t')[0] for line in ask('completion', 'words', name, option, '').splitlines()[1:]]

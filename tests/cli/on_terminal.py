@@ -1,13 +1,17 @@
 """Runs a command on a fake terminal: on_terminal.py STREAMS COMMAND..., STREAMS out of 0, 1, 2 (say 02); the others are
-inherited. What appears on the terminal goes to stderr of this program; the exit code is the command's."""
+inherited. COLUMNS_OF_TERMINAL: its width. What appears on the terminal goes to stderr of this program; the exit code is the command's."""
+import fcntl
 import os
 import pty
 import select
 import signal
+import struct
 import sys
+import termios
 
 streams, command = sys.argv[1], sys.argv[2:]
 master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack('4H', 24, int(os.environ.get('COLUMNS_OF_TERMINAL', 80)), 0, 0))
 child = os.fork()
 if child == 0:
     os.setsid()

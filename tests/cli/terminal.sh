@@ -29,6 +29,14 @@ stderr_has 'element vertex 10'
 expect 0 on 12 "$PCGPU" --help
 stderr_has 'Usage'
 
+# The help of a narrow terminal is as wide as that.
+expect 0 env COLUMNS_OF_TERMINAL=60 python3 "$TERMINAL" 1 "$PCGPU" sample --help
+[ "$(tr -d '\r' < "$ERR" | awk 'length > 60' | grep -vc pcgpu )" -eq 0 ] || die 'the help is wider than the terminal'
+
+# A command alone shows its short help.
+expect 2 on 012 "$PCGPU" sample
+stderr_has 'Main options:'
+
 # stdin is a terminal and no input is named: usage, not a program that waits.
 expect 2 on 0 "$PCGPU" sample -m 10 -o x.bin
 stderr_has 'input|INPUT'

@@ -23,7 +23,12 @@ for COMMAND in $COMMANDS; do
     same "$OUT" ../help
     stderr_is ''
     expect 0 "$PCGPU" "$COMMAND" -h
-    same "$OUT" ../help
+    stdout_has "^Usage: pcgpu $COMMAND"
+    [ "$(wc -l < "$OUT")" -le 40 ] || die "-h of $COMMAND has more than 40 lines"
+    [ "$(awk 'length > 82' "$OUT" | wc -l)" -eq 0 ] || die "a line of -h of $COMMAND is too long"
+    sed -n 's/^ *\(-[a-zA-Z0], \)*\(--[a-z-]*\).*/\2/p' "$OUT" | while read -r NAME; do
+        grep -q -e " $NAME\>" ../help || die "-h of $COMMAND has $NAME, which --help has not"
+    done || exit 1
     [ "$(awk 'length > 100' ../help | wc -l)" -eq 0 ] || die "a line of the help of $COMMAND is too long for a terminal"
 done
 expect 2 "$PCGPU" help nonsense
