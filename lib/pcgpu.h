@@ -134,7 +134,8 @@ typedef struct pcgpu_cloud {
 pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int columns, pcgpu_cloud *cloud);
 void pcgpu_cloud_free(pcgpu_cloud *cloud);
 
-int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name); /* the index of the column with this name, or -1 */
+/* The index of the column with this name, else of the first one with this name in another case, or -1. */
+int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name);
 
 /* Whether a column, which may be one past the last, holds what float32 leaves of the values of the column before it:
  * PCGPU_EXACT_TIMES. Writers add it to that column, whose type is PCGPU_FLOAT64. */

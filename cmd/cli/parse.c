@@ -1,5 +1,6 @@
 /* The command line: words -> options with their values, and inputs. */
 #include "heap.h"
+#include "numbers.h"
 #include "options.h"
 
 #include <stdlib.h>
@@ -85,7 +86,10 @@ static bool parse_short(const command_info *command, const char *letters, const 
     for (const char *p = letters; *p; p++) {
         const option_row *o = option_by_letter(*p, command->bit);
         if (!o) {
-            return refuse(why, "unknown option -%c; see pcgpu %s --help", *p, command->name);
+            double number;
+            return p == letters && number_parse(letters - 1, &number)
+                       ? refuse(why, "%s " NUMBER_ALONE, letters - 1)
+                       : refuse(why, "unknown option -%c; see pcgpu %s --help", *p, command->name);
         }
         if (!o->argument) {
             assign(line, o, NULL, "--");

@@ -97,6 +97,19 @@ const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned 
     return tie ? NULL : found;
 }
 
+/* The only option whose name begins with `wrong`, or NULL. */
+static const char *completed(const char *wrong, unsigned commands) {
+    const char *found = NULL, *name;
+    int count = 0;
+    for (int i = 0; (name = next_option_name(i, commands)); i++) {
+        if (strncmp(name, wrong, strlen(wrong)) == 0) {
+            found = name;
+            count++;
+        }
+    }
+    return count == 1 ? found : NULL;
+}
+
 const char *closest_option(const char *wrong, unsigned commands) {
     /* With few letters in common, and the options of an opposite. */
     static const struct {
@@ -121,5 +134,6 @@ const char *closest_option(const char *wrong, unsigned commands) {
             return o ? o->name : NULL;
         }
     }
-    return closest_name(wrong, next_option_name, commands);
+    const char *whole = completed(wrong, commands);
+    return whole ? whole : closest_name(wrong, next_option_name, commands);
 }

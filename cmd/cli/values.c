@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* "1 to 8", "above 0 to 1", "0 or more" */
 static const char *bounds_text(const option_row *o, char buffer[80]) {
@@ -199,15 +200,19 @@ static bool parse_format(const option_row *o, const char *text, void *field, rea
 
 static bool choice_wrong(const option_row *o, const char *text, const char *more, reason *why) {
     refuse(why, "\"%s\" is not possible; give", text);
+    bool explained = false;
     for (int i = 0; o->choices[i]; i++) {
+        const size_t n = strlen(o->choices[i]);
         refuse_more(why, "%s %s", i ? "," : "", o->choices[i]);
+        explained = explained || (strncmp(o->help, o->choices[i], n) == 0 && o->help[n] == ':');
     }
-    return refuse_more(why, "%s", more);
+    refuse_more(why, "%s", more);
+    return explained ? refuse_more(why, "; %.*s", (int)strcspn(o->help, "."), o->help) : false;
 }
 
 static bool parse_choice(const option_row *o, const char *text, void *field, reason *why) {
     for (int i = 0; o->choices[i]; i++) {
-        if (strcmp(o->choices[i], text) == 0) {
+        if (strcasecmp(o->choices[i], text) == 0) {
             *(int *)field = i;
             return true;
         }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int columns, pcgpu_cloud *cloud) {
     static const char *const first[] = {"x", "y", "z", "intensity"};
@@ -67,12 +68,14 @@ void pcgpu_cloud_free(pcgpu_cloud *cloud) {
 }
 
 int pcgpu_cloud_column(const pcgpu_cloud *cloud, const char *name) {
+    int found = -1;
     for (int k = 0; k < cloud->columns; k++) {
         if (strcmp(cloud->names[k], name) == 0) {
             return k;
         }
+        found = found < 0 && strcasecmp(cloud->names[k], name) == 0 ? k : found;
     }
-    return -1;
+    return found;
 }
 
 pcgpu_status pc_cloud_create_like(pcgpu_context *context, const pcgpu_cloud *model, int64_t rows, pcgpu_cloud *out) {

@@ -174,7 +174,7 @@ class Command:
                 unknown += [option] if offered[option] and not values else []
             elif values is None:  # a key says its choices when its value is wrong, and takes true where it is a flag
                 said = subprocess.run([PCGPU, name, '--set', f'{option}=?'], capture_output=True, text=True).stderr
-                values = said.split('possible; give ')[1].strip().split(', ') if 'possible; give' in said else ['true']
+                values = said.split('possible; give ')[1].split(';')[0].strip().split(', ') if 'possible; give' in said else ['true']
             self.values[option] = values
         if unknown:
             sys.exit(f'FAIL: {name}: no values for {" ".join(unknown)}; give some in VALUES')
