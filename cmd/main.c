@@ -25,6 +25,8 @@ static int unknown_command(const char *word) {
     refuse(&why, "unknown command %.80s", word);
     if (close) {
         refuse_more(&why, "; did you mean %s?", close);
+    } else if (strcmp(word, "version") == 0) {
+        refuse_more(&why, "; did you mean --version?");
     }
     return usage_error(why.text);
 }
@@ -90,7 +92,13 @@ static int program_options(int count, char **words) {
             wants_help = true;
         } else {
             reason why;
-            refuse(&why, "no command; %.80s is an option of one", w);
+            const bool unknown = strncmp(w, "--", 2) == 0 && !option_by_name(w + 2, FOR_ALL);
+            const char *close = unknown ? closest_option(w + 2, FOR_ALL) : NULL;
+            if (close) {
+                refuse(&why, "no command, and unknown option %.80s; did you mean --%s?", w, close);
+            } else {
+                refuse(&why, "no command; %.80s is an option of one", w);
+            }
             return usage_error(why.text);
         }
     }
@@ -140,7 +148,7 @@ static int run_session(session *s) {
     if (o->dry_run) {
         return session_close(s, session_dry_run(s));
     }
-    files_catch_signals();
+    files_catch_signals(session_job_count(s) > 1 && option_by_name("skip-existing", s->command->bit));
     heap_prepare();
     int code = session_open(s);
     if (code == EXIT_DONE) {

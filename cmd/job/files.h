@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-/* Installs the signal handlers: a signal that ends the program removes unfinished outputs and prints how to continue.
- * Call it once, before outputs are opened. */
-void files_catch_signals(void);
+/* Installs the signal handlers: a signal that ends the program removes unfinished outputs and prints how to continue:
+ * by --skip-existing, or by the same command. Call it once, before outputs are opened. */
+void files_catch_signals(bool continues);
 
 /* The name for messages: "standard input", or "standard output", for "-". */
 const char *input_name(const char *path);

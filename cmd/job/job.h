@@ -106,6 +106,8 @@ bool session_check(session *session, reason *why);
 /* session_inputs.c: takes the inputs and checks their number and formats; then, when all jobs have been checked, leaves
  * out those of other shards. */
 bool session_check_inputs(session *session, reason *why);
+/* Reports that outputs of many inputs exist in folders, before any work; false when there are none or they may. */
+bool session_refuse_existing(const session *session);
 bool session_take_shard(session *session, reason *why);
 /* Before the first output: no output replaces what the run reads. Finds the colours, too. False after an error. */
 bool session_protect_inputs(session *session);

@@ -41,8 +41,9 @@ static bool check_output(const session *s, const option_row *o, const char *path
         return refuse(why, "%s is a folder and a %s has one %s; give a file", path, single, o->name);
     }
     if (many && !folder && (path_is_dash(path) || !path_is_stream(path))) {
-        return refuse(why, "%d %s and one %s%s; give a folder, DIR/", session_job_count(s), pairs ? "pairs" : "inputs",
-                      o->name, path_is_dash(path) ? " (standard output)" : "");
+        return refuse(why, "%d %s and one %s%s; give a folder, DIR/%s", session_job_count(s),
+                      pairs ? "pairs" : "inputs", o->name, path_is_dash(path) ? " (standard output)" : "",
+                      option_by_name("merge", s->command->bit) && !pairs ? ", or --merge" : "");
     }
     if ((o->flags & OPTION_PLY) && !folder && !path_is_stream(path) && !pcgpu_mesh_is_name(path)) {
         return refuse(why, "%s: a mesh is written as .ply, .obj or .glb; give a name that ends in one of them", path);
@@ -133,10 +134,6 @@ bool session_check(session *s, reason *why) {
     return session_check_inputs(s, why) && check_devices(s, why) &&
            (!s->command->check_inputs || s->command->check_inputs(s, why)) && check_skipping(s, why) &&
            check_outputs(s, why) && session_take_shard(s, why);
-}
-
-existing_file session_existing(const session *s) {
-    return s->options->force ? EXISTING_REPLACED : s->options->skip_existing ? EXISTING_KEPT : EXISTING_REFUSED;
 }
 
 bool session_skips(const session *s, int i) {
@@ -295,7 +292,7 @@ static bool make_folders(const session *s) {
 
 int session_open(session *s) {
     s->out = stdout;
-    PC_TRY(session_protect_inputs(s) ? open_context(s) : EXIT_FAILED);
+    PC_TRY(session_protect_inputs(s) && !session_refuse_existing(s) ? open_context(s) : EXIT_FAILED);
     return make_folders(s) && session_json_begin(s, false) ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -1,5 +1,6 @@
 /* The inputs of a session: from the command line, folders, lists of names and lists of pairs. */
 #include "colors.h"
+#include "numbers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -109,8 +110,22 @@ static bool count_inputs(session *s, reason *why) {
     return true;
 }
 
+/* Numbers of an option that were separated by blanks. */
+static bool check_numbers(const session *s, reason *why) {
+    double number;
+    for (int i = 0; i < s->input_count; i++) {
+        if (number_parse(s->inputs[i], &number) && access(s->inputs[i], F_OK) != 0) {
+            return refuse(why, "%s " NUMBER_ALONE, s->inputs[i]);
+        }
+    }
+    return true;
+}
+
 bool session_check_inputs(session *s, reason *why) {
     int dashes = 0;
+    if (!check_numbers(s, why)) {
+        return false;
+    }
     for (int i = 0; option_at(i); i++) {
         dashes += name_standard_input(s, option_at(i));
     }

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *output_path(const session *s, const option_row *option) {
     if (!(option->commands & s->command->bit) || !(option->flags & OPTION_OUTPUT)) {
@@ -59,6 +60,29 @@ char *output_name(const session *s, const option_row *option, const char *path, 
         snprintf(extension, sizeof extension, ".%s.%s", option->name, kind);
     }
     return path_in_folder(path, input, extension);
+}
+
+existing_file session_existing(const session *s) {
+    return s->options->force ? EXISTING_REPLACED : s->options->skip_existing ? EXISTING_KEPT : EXISTING_REFUSED;
+}
+
+bool session_refuse_existing(const session *s) {
+    const int jobs = session_job_count(s);
+    int found = 0, all = 0;
+    for (int k = 0; option_at(k) && jobs > 1 && session_existing(s) == EXISTING_REFUSED; k++) {
+        const char *path = output_path(s, option_at(k));
+        for (int i = 0; path && path_is_folder(path) && i < jobs; i++) {
+            char *name = output_name(s, option_at(k), path, session_input_of(s, i));
+            found += access(name, F_OK) == 0;
+            all++;
+            free(name);
+        }
+    }
+    if (found > 0) {
+        report_error(NULL, "%d of %d outputs exist already; -f replaces them%s", found, all,
+                     option_by_name("skip-existing", s->command->bit) ? ", --skip-existing does the others" : "");
+    }
+    return found > 0;
 }
 
 /* ---- in a folder ---- */

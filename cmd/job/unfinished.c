@@ -34,11 +34,13 @@ static const struct {
               {SIGPROF, "SIGPROF"}, {SIGXCPU, "SIGXCPU"}, {SIGPIPE, NULL}};
 enum { ENDING = sizeof ending / sizeof ending[0] };
 
+static const char *hint;
+
 /* Prints which signal ended the program; SIGPIPE prints nothing. */
 static void report_signal(int number) {
     for (int i = 0; i < ENDING; i++) {
         if (ending[i].number == number && ending[i].name) {
-            report_end(ending[i].name, " has ended the run; existing outputs are complete, start again for the others");
+            report_end(ending[i].name, hint);
         }
     }
 }
@@ -77,7 +79,9 @@ static void lock_and_remove(void) {
     remove_pending();
 }
 
-void files_catch_signals(void) {
+void files_catch_signals(bool continues) {
+    hint = continues ? " has ended the run; existing outputs are complete, --skip-existing does the others"
+                     : " has ended the run; existing outputs are complete, start again for the others";
     main_thread = pthread_self();
     heap_before_end(lock_and_remove);
     for (int i = 0; i < ENDING; i++) {

@@ -21,7 +21,8 @@ stop() {
     CODE=$?
     [ $CODE -gt 128 ] && [ "$(kill -l $CODE)" = "$SIGNAL" ] || die "exit code $CODE, expected that of SIG$SIGNAL"
     sed -i '/warning: coordinates such as/d' "$ERR"
-    stderr_is "pcgpu: SIG$SIGNAL has ended the run; existing outputs are complete, start again for the others"
+    stderr_has "^pcgpu: SIG$SIGNAL has ended the run; existing outputs are complete, (start again for|--skip-existing does) the others\$"
+    [ "$(wc -l < "$ERR")" -eq 1 ] || die 'more than one line'
 }
 
 OTHERS='USR1 USR2 ALRM VTALRM PROF XCPU'

@@ -161,7 +161,7 @@ expect 0 pcgpu sample -m 10 a.bin -o d --output-format ply # a folder needs no s
 present d/a.ply
 [ "$(ls -A d | wc -l)" -eq 3 ] || die "d holds $(ls -A d)"
 expect 1 pcgpu sample -m 10 a.bin b.bin -o d/
-stderr_has 'd/a\.bin: .*(-f|--force)'
+stderr_has '2 of 2 outputs exist already; -f replaces them, --skip-existing does the others'
 expect 0 pcgpu sample -m 20 a.bin b.bin -f -o d/
 size_is d/a.bin 320
 rm -r d

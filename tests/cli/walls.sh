@@ -167,7 +167,7 @@ while read -r folder most; do
     lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
-cmd 18930
+cmd 19010
 lib 42180
 cuda 12360
 python 4230
