@@ -147,7 +147,9 @@ int fuse_write_model(fusion *f) {
         return report_error(j->names[0], "no image has a pose, so there is no model, and nothing is written");
     }
     progress_begin(j->names[0], "extracting the surface");
-    const bool triangles = f->session->options->mesh;
+    const option_values *o = f->session->options;
+    const char *name = output_shown(o->output ? o->output : o->mesh);
+    const bool triangles = o->mesh;
     memset(&mesh, 0, sizeof mesh);
     PC_TRY(job_code(j, triangles ? pcgpu_volume_mesh(f->volume, 0.0, &mesh)
                                  : pcgpu_volume_surface(f->volume, 0.0, &mesh.vertices)));
@@ -156,7 +158,7 @@ int fuse_write_model(fusion *f) {
     j->points_out = mesh.vertices.rows;
     add_result(f, &stats, &mesh);
     if (mesh.vertices.rows == 0) {
-        report_warning(j->names[0], "the model has no surface; check the camera, the poses and the size of the voxels");
+        report_warning(name, "the model has no surface; check the camera, the poses and the size of the voxels");
     }
     int code = job_write_cloud(j, &mesh.vertices);
     code = code == EXIT_DONE ? write_mesh(j, &mesh) : code;
@@ -165,9 +167,9 @@ int fuse_write_model(fusion *f) {
         if (triangles) {
             snprintf(counted, sizeof counted, ", %lld triangles", (long long)mesh.triangles);
         }
-        report_result(j->names[0], "%lld images fused at %g m: %lld blocks, %.1f MB; %lld surface points%s",
-                      (long long)f->fused, stats.params.voxel_size, (long long)stats.blocks, (double)stats.bytes / 1e6,
-                      (long long)mesh.vertices.rows, counted);
+        report_result(name, "%lld image%s fused at %g m: %lld blocks, %.1f MB; %lld surface points%s",
+                      (long long)f->fused, f->fused == 1 ? "" : "s", stats.params.voxel_size, (long long)stats.blocks,
+                      (double)stats.bytes / 1e6, (long long)mesh.vertices.rows, counted);
     }
     pcgpu_mesh_free(&mesh);
     return code;

@@ -23,6 +23,7 @@ typedef struct odometry_state {
     double *poses;                /* of each scan, NaN for a lost one */
     double *fractions;            /* pcgpu_odometry_sweep of each scan with a pose, for the map */
     int good, lost, failed, open;
+    int written;    /* poses of the trajectory */
     bool corrected; /* loops have moved the poses */
     bool stopped;   /* not all scans were processed */
     double seconds;
@@ -198,6 +199,15 @@ static int add_scan(odometry_state *run, job *j, int index, double *T) {
     return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
 }
 
+/* Writes the poses up to this one. Before any scan was read they wait: a run that reads none writes none. */
+static bool write_poses(odometry_state *run, int index) {
+    bool good = true;
+    for (; good && run->good + run->lost > 0 && run->written <= index; run->written++) {
+        good = write_pose(run, run->written);
+    }
+    return good;
+}
+
 static int process_scan(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * (int64_t)scan->index;
@@ -219,7 +229,7 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     run->good += code == EXIT_DONE;
     run->lost += code == EXIT_NOT_CONVERGED;
     run->failed += code == EXIT_FAILED;
-    if (!run->loops && !write_pose(run, scan->index)) {
+    if (!run->loops && !write_poses(run, scan->index)) {
         return EXIT_FAILED;
     }
     return code == EXIT_NO_CUDA ? code : in_map ? EXIT_DONE : EXIT_FAILED;
@@ -263,19 +273,22 @@ static void report_corrections(const odometry_state *run) {
 }
 
 static void summarize(const odometry_state *run) {
-    const int count = run->good + run->lost + run->failed;
+    const int read = run->good + run->lost, count = read + run->failed;
+    const char *noun = run->camera ? "image" : "scan";
     if (run->lost + run->failed > 0) {
-        report_error(run->name, "%d of %d scans have no pose: %d lost, %d not read%s", run->lost + run->failed, count,
-                     run->lost, run->failed,
-                     run->good + run->lost == 0 && run->trajectory.temporary ? "; the trajectory is not written" : "");
+        report_error(run->name, "%d of %d %ss have no pose: %d lost, %d not read%s", run->lost + run->failed, count,
+                     noun, run->lost, run->failed, read == 0 ? "; the trajectory is not written" : "");
     }
     if (run->open > 0) {
         report_warning(run->name, "%d of %d poses follow the prediction along a direction that the scene leaves open",
                        run->open, run->good);
     }
     report_corrections(run);
-    report_result(run->name, "%d scan%s in %.3f s, %.1f per second; %d lost, %d not read", count, count == 1 ? "" : "s",
-                  run->seconds, count / (run->seconds > 0 ? run->seconds : 1e-9), run->lost, run->failed);
+    if (read > 0) {
+        report_result(run->name, "%d %s%s in %.3f s, %.1f per second; %d lost, %d not read", count, noun,
+                      count == 1 ? "" : "s", run->seconds, read / (run->seconds > 0 ? run->seconds : 1e-9), run->lost,
+                      run->failed);
+    }
 }
 
 static int evaluate(odometry_state *run, const trajectory *truth) {

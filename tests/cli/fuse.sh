@@ -68,7 +68,7 @@ expect 0 pcgpu register --dry-run $CONFIG --config model.yaml "$1" "$2" # read p
 printf 'P5\n2 2\n65535\n\0\0\0\0\0\0\0\0' > none.pgm
 echo '1 0 0 0 0 1 0 0 0 0 1 0' > one.txt
 expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm -o empty.ply --mesh empty_mesh.ply
-stderr_has '^pcgpu: none\.pgm: warning: the model has no surface; check the camera, the poses and the size of the voxels$'
+stderr_has '^pcgpu: empty\.ply: warning: the model has no surface; check the camera, the poses and the size of the voxels$'
 [ "$(number vertex empty.ply)" = 0 ] && [ "$(number face empty_mesh.ply)" = 0 ] || die 'an empty model'
 
 # No pose at all: no model, and one that is there stays.

@@ -13,7 +13,7 @@ RUN='pcgpu odometry --config camera.yaml --config model.yaml --init first.txt'
 for reference in previous keyframe model; do
     expect 0 $RUN --cpu --reference $reference f?.png --trajectory $reference.txt --json $reference.jsonl
     stdout_is ''
-    stderr_is_one '^pcgpu: .*: 4 scans in [0-9.]+ s, [0-9.]+ per second; 0 lost, 0 not read$'
+    stderr_is_one '^pcgpu: .*: 4 images in [0-9.]+ s, [0-9.]+ per second; 0 lost, 0 not read$'
     lines $reference.txt 4
     paste -d ' ' $reference.txt poses_kitti.txt | awk '{
         for (k = 4; k <= 12; k += 4) if ($k - $(k + 12) > 0.002 || $(k + 12) - $k > 0.002) bad = 1
