@@ -1,10 +1,12 @@
-/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, the properties of
- * this build and machine. */
+/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, and without a file or
+ * pipe on standard input, the properties of this build and machine. */
 #include "camera_file.h"
 #include "info.h"
 #include "trajectory.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static int describe(job *j, const peek *p) {
     const char *path = j->inputs[0];
@@ -40,6 +42,19 @@ static int process(job *j) {
     return code;
 }
 
+/* A file or a pipe on standard input is the input, as of other commands. */
+static bool take_inputs(session *s, reason *why) {
+    static const char *standard_input[] = {"-"};
+    struct stat st;
+    (void)why;
+    if (s->input_count == 0 && !s->options->files_from && fstat(STDIN_FILENO, &st) == 0 &&
+        (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))) {
+        s->inputs = standard_input;
+        s->input_count = 1;
+    }
+    return true;
+}
+
 static int run(session *s) {
     return s->input_count > 0 ? session_run(s) : info_machine(s);
 }
@@ -52,5 +67,6 @@ const command_info info_command = {.name = "info",
                                    .main_options = "fields format camera recursive json",
                                    .traits = COMMAND_READS_ITSELF | COMMAND_SHOWS_COLUMNS,
                                    .inputs_per_job = 1,
+                                   .take_inputs = take_inputs,
                                    .process = process,
                                    .run = run};

@@ -133,4 +133,15 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml "$PCGPU_SOURCE"/tests/cli/openpcdet
     expect 0 "$PCGPU" info "$CONFIG"
     stdout_has ': a configuration'
 done
+
+# A file or a pipe on standard input is the input; without one the build is described.
+cloud 30 > c.bin
+pcgpu info < c.bin > "$OUT" 2> "$ERR" || die 'info of a file on standard input'
+stdout_has '^standard input: bin, 30 points, 4 columns$'
+pcgpu info - < c.bin > expected || die 'info -'
+same "$OUT" expected
+cat c.bin | pcgpu info > "$OUT" 2> "$ERR" || die 'info of a pipe'
+same "$OUT" expected
+expect 0 pcgpu info
+stdout_has '^back ends: '
 finish
