@@ -119,6 +119,13 @@ static double far_apart(const job *j) {
     return sqrt(square) > FAR_APART * extent ? sqrt(square) : 0;
 }
 
+/* What to do about a pair that did not converge, in this order. */
+static void report_remedies(const job *j) {
+    const bool searches = j->session->options->init || j->projective;
+    report_result(NULL, "see why: pcgpu view %s %s -o both.html; then try %s--init FILE with a guess%s", j->names[0],
+                  j->names[1], searches ? "" : "--init auto, ", j->projective ? "" : ", another --voxel-size");
+}
+
 /* Prints the result: the motion with its uncertainty and time, or an error if it did not converge; a summary; a warning
  * about an unconstrained direction. seconds: the time of the pair; not shown for a list. */
 static void summarize(const job *j, const pcgpu_registration *r, double seconds) {
@@ -138,6 +145,9 @@ static void summarize(const job *j, const pcgpu_registration *r, double seconds)
                          !guessed && strncmp(r->reason, "no overlap", 10) == 0
                              ? "; give --init auto, or a guess by --init FILE"
                              : "");
+        }
+        if (!j->session->options->pairs && apart == 0) {
+            report_remedies(j);
         }
     }
     if (j->projective) {

@@ -46,7 +46,9 @@ stderr_has '^pcgpu: s\.ply -> t\.ply: moved [01]\.[0-9]+ m, '
 expect 4 pcgpu register --init I near.bin far.bin
 stdout_is ''
 stderr_has '^pcgpu: near\.bin: did not converge: '
-[ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line'
+stderr_has '^pcgpu: see why: pcgpu view near\.bin far\.bin -o both\.html; then try --init FILE with a guess, another --voxel-size$'
+[ "$(wc -l < "$ERR")" -eq 2 ] || die 'not two lines'
+expect 0 "$PCGPU" view near.bin far.bin -o both.html
 for FORMAT in matrix kitti tum; do
     expect 4 pcgpu register --init I near.bin far.bin --set transform-format=$FORMAT
     stdout_is ''
