@@ -1,7 +1,6 @@
 /* Configuration files: YAML, each value through the setter that the command line uses. */
 #include "config.h"
 #include "files.h"
-#include "document_open.h"
 #include "openpcdet.h"
 
 #include <string.h>
@@ -121,14 +120,13 @@ static bool read_root(const reader *r, const yaml_node_t *root) {
 
 bool config_load(const char *path, const command_info *command, option_values *options, reason *why) {
     document d;
-    char found[4096];
     if (path_ends_in(path, ".py")) {
         return refuse(why,
                       "%s: configurations in Python are not read; run python -m pcgpu.config %s > %.*s.yaml, and "
                       "give that file",
                       path, path, (int)strlen(path) - 3, path);
     }
-    if (!config_find(path, found, sizeof found, why) || !document_open(&d, found, why)) {
+    if (!config_open(&d, path, why)) {
         return false;
     }
     const reader r = {.document = &d, .command = command, .options = options};

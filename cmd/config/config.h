@@ -5,9 +5,15 @@
 #include "document.h"
 #include "options.h"
 
-/* config_names.c: the path of a configuration: of a file, or of a configuration that comes with the program, by name.
- * The error for an unknown name lists those that exist. */
-bool config_find(const char *given, char *path, size_t size, reason *why);
+/* The configurations that come with the program: the build writes the table. The last one has no name. */
+typedef struct config_text {
+    const char *name, *text;
+} config_text;
+extern const config_text config_texts[];
+/* config_names.c: the text of one of them; NULL for another name, and where a file has this name. */
+const char *config_built_in(const char *given);
+/* Reads a file, or one of them. The error for an unknown name lists all names. */
+bool config_open(document *d, const char *given, reason *why);
 void config_print_names(FILE *out); /* one per line */
 
 /* Reads a YAML file, or a configuration by name, and sets its options: flat keys first, then the keys in the section of

@@ -1,6 +1,7 @@
-/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input, and without a file or
- * pipe on standard input, the properties of this build and machine. */
+/* pcgpu info: what is in a file: a cloud, a depth image, poses, a configuration; without an input one of the
+ * configurations of the program, or the properties of this build and machine. */
 #include "camera_file.h"
+#include "config.h"
 #include "info.h"
 #include "trajectory.h"
 
@@ -47,7 +48,7 @@ static bool take_inputs(session *s, reason *why) {
     static const char *standard_input[] = {"-"};
     struct stat st;
     (void)why;
-    if (s->input_count == 0 && !s->options->files_from && fstat(STDIN_FILENO, &st) == 0 &&
+    if (s->input_count == 0 && !s->options->files_from && !s->options->config && fstat(STDIN_FILENO, &st) == 0 &&
         (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))) {
         s->inputs = standard_input;
         s->input_count = 1;
@@ -55,8 +56,14 @@ static bool take_inputs(session *s, reason *why) {
     return true;
 }
 
+/* Without an input: the configuration of this name, else the machine. */
 static int run(session *s) {
-    return s->input_count > 0 ? session_run(s) : info_machine(s);
+    const char *text = s->options->config ? config_built_in(s->options->config) : NULL;
+    if (s->input_count > 0 || !text) {
+        return s->input_count > 0 ? session_run(s) : info_machine(s);
+    }
+    fputs(text, stdout);
+    return EXIT_DONE;
 }
 
 const command_info info_command = {.name = "info",

@@ -139,7 +139,7 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
     fi
 done
 
-# By name: in a build tree beside it, installed in share/pcgpu/configs beside the folder of the program; a file wins.
+# By name, also of a program that was copied alone; a file wins.
 expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/pillar.yaml" --dry-run a.bin
 cp "$OUT" wanted
 for NAME in pillar pillar.yaml; do
@@ -159,13 +159,15 @@ expect 2 pcgpu voxelize --config pilar a.bin -o x.npz
 stderr_is_one '^pcgpu: pilar: neither a file nor the name of a configuration; give a file, or one of 7scenes, centerpoint_voxel0075, .*, pillar, '
 expect 2 pcgpu voxelize --config configs/pillar.yaml a.bin -o x.npz
 stderr_is_one '^pcgpu: configs/pillar\.yaml: No such file or directory'
-mkdir -p prefix/bin prefix/share/pcgpu/configs
-cp "$PCGPU" prefix/bin/pcgpu
-echo 'voxel_size: 0.75' > prefix/share/pcgpu/configs/mine.yaml
-expect 0 prefix/bin/pcgpu voxelize --config mine --dry-run a.bin
-stdout_has 'voxel_size: \[0\.75, 0\.75, 0\.75\]'
-(cd prefix && ln -s bin/pcgpu p && PATH=. p voxelize --config mine --dry-run ../a.bin > /dev/null) || die 'by a link'
-rm -r prefix wanted
+mkdir alone
+cp "$PCGPU" alone/pcgpu
+expect 0 alone/pcgpu voxelize --config pillar --dry-run a.bin
+same "$OUT" wanted
+for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
+    expect 0 pcgpu info --config "$(basename "$CONFIG" .yaml)"
+    same "$OUT" "$CONFIG"
+done
+rm -r alone wanted
 
 # A section that is misspelled has the name of a command near.
 printf 'voxelise:\n  voxel_size: 0.2\n' > section.yaml

@@ -36,7 +36,7 @@ quietly install inside bare "apt-get update && apt-get install -y --no-install-r
 runs bare pcgpu
 inside bare 'man pcgpu | head -n 4 && man -w pcgpu-sample 7 pcgpu-formats >/dev/null' >"$work/man" || die 'man pcgpu'
 grep -q '^PCGPU(1)' "$work/man" && grep -q NAME "$work/man" || die 'man pcgpu shows no page'
-for file in bash-completion/completions/pcgpu zsh/site-functions/_pcgpu fish/vendor_completions.d/pcgpu.fish pcgpu/configs/pillar.yaml; do
+for file in bash-completion/completions/pcgpu zsh/site-functions/_pcgpu fish/vendor_completions.d/pcgpu.fish; do
     [ -s "$work/bare/usr/share/$file" ] || die "$file is not installed"
 done
 inside bare "ldd /usr/bin/pcgpu" | tee "$work/ldd"
