@@ -110,6 +110,13 @@ static void test_full_and_normals(void **state) {
     for (int scan = 0; scan < 3; scan++) {
         add(&f, rows, POINTS, identity);
     }
+    double below[16];
+    memcpy(below, identity, sizeof below);
+    below[11] = -3.0;
+    for (int i = 0; i < POINTS; i++) {
+        rows[4 * i + 2] += 3.0f;
+    }
+    add(&f, rows, POINTS, below); /* from the other side */
     finish(&f);
     assert_int_equal(f.points->rows, 2); /* each with ten records */
     for (int64_t i = 0; i < 2; i++) {
@@ -120,8 +127,8 @@ static void test_full_and_normals(void **state) {
         assert_near((double)row[3], 1000.0, 0.0);
         assert_near((double)row[4], -0.2 / sqrt(1.04), 0.003);
         assert_near((double)row[5], 0.0, 0.003);
-        assert_near((double)row[6], 1.0 / sqrt(1.04), 0.003); /* up: the sensor is above */
-        assert_near((double)row[7], 3.0, 0.0);
+        assert_near((double)row[6], 1.0 / sqrt(1.04), 0.003); /* up: the first sensor is above */
+        assert_near((double)row[7], 4.0, 0.0);
     }
     free(rows);
     close_map(&f);
