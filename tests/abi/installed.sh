@@ -25,9 +25,9 @@ bad=$(grep -rlF -e "$PCGPU_SOURCE" -e "$1" "$prefix/include" "$lib/pkgconfig" "$
 [ -z "$bad" ] || fail "these files name the folder of the source: $bad"
 [ "$(readelf -dW "$lib/libpcgpu.so" | grep -cE 'RPATH|RUNPATH')" -eq 0 ] || fail 'libpcgpu.so has a run path'
 
-# The example of README.
-awk '/^```c$/ { on = 1; next } /^```/ { on = 0 } on' "${PCGPU_SOURCE:?}/README.md" >"$work/example.c"
-cd "$work" && cp "$PCGPU_SOURCE/testdata/street.bin" scan.bin || exit 1
+# The examples, as they were installed.
+examples=$prefix/share/doc/pcgpu/examples
+cd "$work" && cp "$examples/sample.c" example.c && cp "${PCGPU_SOURCE:?}/testdata/street.bin" scan.bin || exit 1
 export PKG_CONFIG_PATH="$(dirname "$pc")${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}"
 known="pkg-config --define-variable=prefix=$prefix"
 "${PCGPU:?}" sample -q -m 4096 scan.bin --indices i.bin -o o.bin || fail 'pcgpu sample'
@@ -43,6 +43,23 @@ LD_LIBRARY_PATH=$lib check shared ./shared
 ${CC:-cc} example.c $($known --cflags pcgpu) -L"$lib" ${2:+-L"$2"} $($known --static --libs pcgpu | sed 's/-lpcgpu/-l:libpcgpu.a/') -o static ||
     fail 'static, by pkg-config'
 check static ./static
+
+# example NAME EXPECTED ARGUMENT...: what the last line of the example is.
+example() {
+    name=$1 wanted=$2
+    shift 2
+    [ "$(wc -l <"$examples/$name.c")" -lt 40 ] || fail "$name.c has 40 lines or more"
+    # shellcheck disable=SC2046
+    ${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror "$examples/$name.c" $($known --cflags --libs pcgpu) -o "$name" || fail "$name.c"
+    text=$(LD_LIBRARY_PATH=$lib "./$name" "$@" | tail -n 1)
+    [ "$text" = "$wanted" ] || fail "$name printed '$text', not '$wanted'"
+}
+data=$PCGPU_SOURCE/testdata
+example voxelize '5714 pillars of 32 x 10 values; the first is at x 120, y 304 with 2 points' scan.bin
+example register 'moved by 0.800 0.100 0.020 m, score 0.92' "$data/street_moved.bin" scan.bin
+cp "$data/street_moved.bin" moved.bin && cp "$data/room/frame-000001.png" near.png || exit 1
+example odometry 'moved.bin at 0.800 0.100 0.020 m' scan.bin moved.bin
+example depth 'near.png at 0.024 -0.003 -0.011 m' "$data/room/frame-000000.png" near.png
 
 # The example of arrays in GPU memory; tests/gpu/run runs it on a GPU.
 if [ -n "$2" ]; then
