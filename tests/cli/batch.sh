@@ -71,14 +71,6 @@ for N in $(seq 1 70); do
 done
 [ "$(ls -A out | wc -l)" -eq 60 ] || die "the folder holds $(ls -A out)" # no temporary file stays
 
-# Two names of one output through a link are refused before the first one is read.
-mkdir linked
-touch linked/c11.bin
-ln -s c11.bin linked/c12.bin
-expect 2 pcgpu sample -m 50 c11.bin c12.bin -f -o linked/
-stderr_has '^pcgpu: c11\.bin and c12\.bin have the same output .*/linked/c11\.bin; give them one by one'
-size_is linked/c11.bin 0
-
 # Pipes take turns: the second is only fed when the first has been answered.
 mkfifo p1.bin p2.bin
 mkdir turns

@@ -25,18 +25,7 @@ expect 0 "$PCGPU" bench --rounds 1 register in/a.bin in/b.bin
 expect 1 "$PCGPU" bench sample -m 9999 in/a.bin
 stderr_has '^pcgpu: in/a\.bin: 9999 samples asked of 400 usable points'
 stderr_has '^pcgpu: a run ended with exit status 1'
-expect 1 "$PCGPU" bench --rounds 1 --json j info in
-stderr_has 'j: exists already'
 
-# What the runs choose themselves cannot be given.
-for ARGUMENT in '-o x' '--json x' --cpu '--threads 2' '--device cpu' -f --skip-existing '--indices i'; do
-    expect 2 "$PCGPU" bench sample -m 5 in $ARGUMENT
-    stderr_has 'bench chooses the back end and writes to a temporary folder; leave it out$'
-done
-for ARGUMENTS in '' nothing 'evaluate a' '--rounds 0 info in' '--rounds x info in' 'sample --what in'; do
-    expect 2 "$PCGPU" bench $ARGUMENTS
-    [ "$(wc -l < "$ERR")" -eq 1 ] || die "$(cat "$ERR")"
-done
 expect 0 "$PCGPU" bench --help
 stdout_has '^Usage: pcgpu bench '
 expect 0 "$PCGPU" help bench

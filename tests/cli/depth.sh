@@ -56,52 +56,7 @@ stderr_has '^pcgpu: a\.png: warning: 0 of 6 pixels are points; .*; check its dep
 expect 0 pcgpu info --camera $CAMERA a.png "$PCGPU_SOURCE/testdata/street.bin" # a camera does not matter to clouds
 stderr_is_one '^pcgpu: 2 inputs: 2 done, '
 
-# Without a camera, or with one that is not this image's.
-for COMMAND in 'sample -m 1' 'voxelize --voxel-size 1'; do
-    expect 2 pcgpu $COMMAND a.png
-    stderr_has '^pcgpu: a\.png: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config'
-    expect 2 pcgpu $COMMAND --format pgm -
-    stderr_has '^pcgpu: standard input: a depth image becomes points through a camera; '
-    stdout_is ''
-done
-expect 2 pcgpu register a.png a.pgm
-expect 1 pcgpu sample --camera $CAMERA,width=640,height=480 -m 1 a.png -o no.bin
-stderr_is 'pcgpu: a.png: the image has 3 x 2 pixels and the camera 640 x 480; give the camera of this image'
-absent no.bin
 expect 0 pcgpu info --camera $CAMERA,width=3,height=2 a.png
-expect 2 pcgpu sample --camera $CAMERA -m 1 a.pgm -o no.png
-stderr_has 'png cannot hold a cloud'
-expect 1 pcgpu info --camera $CAMERA -F png a.pgm
-stderr_has '^pcgpu: a\.pgm: does not begin as a \.png; '
-head -c 60 a.png > short.png
-expect 1 pcgpu sample --camera $CAMERA -m 1 short.png -o no.bin
-stderr_has '^pcgpu: short\.png: .* it is cut short, so copy or export it again$'
-absent no.bin
-
-# The option: four numbers, then names.
-refused() { # refused TEXT PATTERN
-    expect 2 pcgpu info --camera "$1" a.png
-    stderr_has "^pcgpu: --camera: .*$2"
-    stdout_is ''
-}
-usage='give FX,FY,CX,CY in pixels'
-refused '' "$usage"
-refused 1,2,3 'has 3 numbers without a name; give four'
-refused 1,2,3,4,5 'is one number too many'
-refused 1,2,,4 "$usage"
-refused 1,2,3,4, "$usage"
-refused '1,2,3, ' "$usage"
-refused '1 2 3 4' 'fx: "1 2 3 4" is not a number'
-refused 0,2,3,4 'fx: "0" is not a number in range; give above 0 to 1e\+06'
-refused 1,2,nan,4 'cx: "nan" is not a number'
-refused fx=1,2,3,4,5 'follows a name'
-refused 1,2,3,4,fz=2 'a camera has no "fz"; give width, height, fx, fy, cx, cy, depth_scale, min_depth, max_depth'
-refused 1,2,3,4,width=1.5 'width: "1.5" is not a whole number in range'
-refused 1,2,3,4,depth_scale=0 'depth_scale: "0" is not a number in range; give above 0'
-expect 2 pcgpu info --camera fx=2,fy=2,cx=1 a.png
-stderr_has 'camera: cy is missing; give fx, fy, cx and cy$'
-expect 2 pcgpu info --camera $CAMERA,min_depth=2,max_depth=1 a.png
-stderr_has 'camera: depths from 2 to 1 m; max_depth is above min_depth, or 0 for no limit$'
 
 # The configuration: a mapping, a list or a string; the command line changes single values.
 expect 0 pcgpu sample --camera $CAMERA,max_depth=3 -m 3 a.png -o wanted.bin
@@ -119,20 +74,6 @@ works 'camera: " 2, 4 ,1,\t0 , max_depth=3 "'
 works 'camera: [2, 4, 1, 0]' --camera max_depth=3
 works 'camera: {fx: 2, fy: 4, cx: 1, cy: 0, max_depth: 1}' --camera max_depth=3
 works 'camera: {fx: 9, fy: 9, cx: 9, cy: 9, max_depth: 3}' --camera $CAMERA
-fails() { # fails PLACE PATTERN YAML
-    printf '%b\n' "$3" > c.yaml
-    expect 2 pcgpu sample --config c.yaml -m 3 a.png -o no.bin
-    stderr_has "^pcgpu: c\.yaml:$1: .*$2"
-    absent no.bin
-}
-fails 2:7 'camera: fx: "0" is not a number' 'camera:\n  fx: 0'
-fails 3:7 'camera: a camera has no "fz"' 'camera:\n  fx: 2\n  fz: 2'
-fails 1:19 'the key fx occurs twice' 'camera: {fx: 2,   fx: 3}'
-fails 1:14 'camera: names with a number each are expected' 'camera: {fx: [1]}'
-fails 1:10 'camera: names with a number each are expected' 'camera: {fx: "1"}'
-fails 1:9 'camera: names with a number each are expected' 'camera: {}'
-fails 1:9 'camera: "1,2,3" has 3 numbers' 'camera: [1, 2, 3]'
-fails 1:9 'camera: fx: "true" is not a number' 'camera: true'
 expect 0 pcgpu sample --dry-run --camera $CAMERA,width=3,max_depth=2.5 -m 1 a.png
 stdout_has '^  camera: \{"width": 3, "fx": 2, "fy": 4, "cx": 1, "cy": 0, "depth_scale": 1000, "min_depth": 0, "max_depth": 2\.5\}$'
 cp "$OUT" again.yaml
@@ -164,11 +105,6 @@ expect 0 pcgpu fuse --camera $WIDE --poses still.txt five/ -f -o x.ply
 depths 6 > far.pgm
 expect 0 pcgpu info --camera $WIDE far.pgm
 stderr_has 'half of the depths are beyond 5 m; give the camera the depth_scale of the images'
-for SCALED in 60,60,63.5,47.5 120,120,127.5,95.5; do
-    expect 1 pcgpu info --camera $SCALED one/0.pgm
-    stderr_has '^pcgpu: one/0\.pgm: cx, cy of the camera are .*, at the edge of the image of 64 x 48 pixels; .* scale fx, fy, cx and cy'
-    expect 1 pcgpu register --camera $SCALED one/0.pgm eight/0.pgm
-done
 expect 0 pcgpu info --camera $WIDE,depth_scale=0.001 one/0.pgm
 stdout_has 'looks wrong: depths of .* m; the camera.s depth_scale is the units per metre, 1000 for millimetres$'
 

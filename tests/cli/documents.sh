@@ -11,8 +11,6 @@ for SHELL_NAME in bash zsh fish; do
         skip_part "$SHELL_NAME" 'the shell is not here'
     fi
 done
-expect 2 "$PCGPU" completion nonsense
-expect 2 "$PCGPU" completion
 
 if command -v bash > /dev/null; then
     # offer.bash WORD... shows what bash would offer for the last word.

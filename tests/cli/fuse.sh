@@ -97,68 +97,7 @@ awk '{ $1 = sprintf("%.6f", 1305031000 + $1); print } END { $1 = "1305030000.000
 expect 0 $FUSE --poses backwards.txt times/*.png -o times.ply
 expect 0 $FUSE --poses tum.txt $FRAMES -o frames.ply
 same times.ply frames.ply
-# Lists are inputs, too.
-ls times/*.png > list.txt
-expect 1 $FUSE --poses backwards.txt --files-from list.txt -o list.txt --output-format ply -f
-stderr_has 'list.txt: is an input of this run'
-# The depth images are not their own colours, however the folder is spelled.
-for folder in times times/ ./times "$PWD/times"; do
-    expect 1 $FUSE --poses backwards.txt times/*.png --color "$folder" -o grey.ply
-    stderr_has 'no colour image for times/'
-done
-
-# Usage.
-for ARGUMENTS in '--mesh x.ply' '--map-voxel 0.1' '--set truncation=1'; do
-    expect 2 pcgpu register $CONFIG "$1" "$2" $ARGUMENTS
-    stderr_has 'is not an option of register but of odometry'
-done
-expect 2 $FUSE --poses three.txt "$1" "$2" "$4"
-stderr_has '^pcgpu: no output; give -o FILE'
-expect 2 $FUSE --poses three.txt "$1" "$2" "$4" -o x.ply --init one.txt
-stderr_has '^pcgpu: --init is not an option of fuse but of register'
-expect 2 $FUSE "$1" "$2" -o x.ply
-stderr_has '^pcgpu: no poses; give --poses FILE'
-expect 2 $FUSE --poses three.txt --pairs one.txt -o x.ply
-expect 2 $FUSE --poses three.txt "$PCGPU_SOURCE/testdata/street.bin" -o x.ply
-stderr_has 'street\.bin is not a depth image; give \.png or \.pgm files$'
-expect 2 pcgpu fuse --poses one.txt "$1" -o x.ply
-stderr_has 'a depth image becomes points through a camera'
-expect 2 $FUSE --poses one.txt "$1" -o x.ply --mesh x.ply
-stderr_has 'two outputs go to x\.ply'
-expect 2 $FUSE --voxel-size 0 --poses one.txt "$1" -o x.ply
-expect 2 $FUSE --set truncation=-1 --poses one.txt "$1" -o x.ply
-
-# What fails leaves nothing behind.
-FAIL="$FUSE -o x.ply --mesh y.ply"
-expect 1 $FAIL --set truncation=0.01 --poses one.txt "$1"
-stderr_has 'a truncation of 0\.01 m is not possible with voxels of 0\.04 m; give 2 to 64 voxels, 0\.08 to 2\.56 m$'
-expect 1 $FAIL --poses one.txt "$1" "$2"
-stderr_is 'pcgpu: one.txt: 1 poses for 2 images; give one line per image, in their order'
-expect 1 $FAIL --poses missing.txt "$1"
-stderr_has '^pcgpu: missing\.txt: No such file or directory; give a file that can be read$'
-expect 1 $FAIL --poses three.txt "$1" missing.png "$2"
-stderr_has '^pcgpu: missing\.png: '
-expect 1 $FAIL --poses three.txt "$1" none.pgm "$2"
-stderr_has '^pcgpu: none\.pgm: the image has 2 x 2 pixels and the camera 640 x 480; give the camera of this image$'
-printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 2 3\n' > bad.txt
-expect 1 $FAIL --poses bad.txt "$1" "$2"
-stderr_has '^pcgpu: bad\.txt:2: not as many numbers as the line before; give lines of one format$'
-printf '1 0 0 0 0 2 0 0 0 0 1 0\n' > bad.txt
-expect 1 $FAIL --poses bad.txt "$1"
-stderr_has '^pcgpu: bad\.txt:1: not a rigid transform'
-printf '1 0 0 1e12 0 1 0 0 0 0 1 0\n' > bad.txt
-expect 1 $FAIL --poses bad.txt "$1"
-stderr_has 'frame-000000\.png: the camera is at 1e\+12 0 0 m, .*; move the origin of the poses near to the scene$'
-printf '1 0 0 0 0 1 0 0 0 0 1 0\0\n' > bad.txt
-expect 1 $FAIL --poses bad.txt "$1"
-stderr_has '^pcgpu: bad\.txt:1: a zero byte'
-absent x.ply y.ply
-# A mesh is a .ply, .obj or .glb by its name; other names are not given to one. tests/oracle reads all three.
-for NAME in mesh.STL mesh.dae mesh; do
-    expect 2 "$PCGPU" fuse $CONFIG --poses "$ROOM/poses_kitti.txt" --mesh "$NAME" $FRAMES
-    stderr_has "^pcgpu: $NAME: a mesh is written as \.ply, \.obj or \.glb; give a name that ends in one of them"
-    absent "$NAME"
-done
+# A mesh is a .ply, .obj or .glb by its name. tests/oracle reads all three.
 expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.obj
 [ "$(grep -c '^v ' mesh.obj)" = "$VERTICES" ] && [ "$(grep -c '^f ' mesh.obj)" = "$FACES" ] || die 'another mesh as .obj'
 expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.GLB
@@ -218,8 +157,6 @@ END
     head -n 1 "$ROOM/poses_kitti.txt" > first.txt
     expect 0 pcgpu odometry $CONFIG --map-voxel 0.04 --init first.txt $FRAMES --color colors --trajectory t.txt -o map.ply
     grep -aq '^property uchar blue$' map.ply || die 'no colours in the model of odometry'
-    expect 2 pcgpu odometry $CONFIG $FRAMES --color colors --trajectory t2.txt
-    stderr_has 'color is for the outputs of the model; give -o or --mesh, or leave it out'
 
     # What does not fit.
     rm colors/frame-000002.png

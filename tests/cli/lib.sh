@@ -21,7 +21,7 @@ trap 'exit 130' INT TERM
 LAST='' CHECKS=0 SKIPPED=''
 
 pcgpu() {
-    case ${PCGPU_DEVICE:+$1} in
+    case ${PCGPU_DEVICE:+${1:-}} in
         sample | voxelize | register | odometry | fuse) OPERATION=$1; shift; "$PCGPU" "$OPERATION" --device "$PCGPU_DEVICE" "$@" ;;
         *) "$PCGPU" "$@" ;;
     esac

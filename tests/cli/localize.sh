@@ -61,36 +61,4 @@ head -n 1 same.txt > true.txt # nothing to compare it with
 expect 4 pcgpu odometry --map "$a" room.ply --ground-truth true.txt
 stderr_lacks 'true.txt'
 
-# Maps that are none.
-expect 1 pcgpu odometry --map missing.ply "$b"
-stderr_has '^pcgpu: missing.ply: No such file'
-expect 1 pcgpu odometry --map missing.ply "$b" --dry-run
-stderr_has '^pcgpu: missing.ply: No such file'
-expect 1 pcgpu odometry --map "$DATA"/room/frame-000000.png "$b"
-stderr_has 'frame-000000.png: is a depth image, and scans are localized in a cloud'
-: > empty.bin
-expect 1 pcgpu odometry --map empty.bin "$b"
-stdout_is ''
-head -c 144 "$a" > few.bin
-expect 1 pcgpu odometry --map few.bin "$b"
-stderr_has '^pcgpu: few.bin: the map has 9 usable points; at least 10 are needed'
-echo 'no cloud' > text.ply
-expect 1 pcgpu odometry --map text.ply "$b"
-stderr_has '^pcgpu: text.ply: '
-
-# Options that have no effect with a map, and maps that have none.
-for ARGUMENTS in '--reference keyframe' '--method plane'; do
-    # shellcheck disable=SC2086
-    expect 2 pcgpu odometry --map "$a" $ARGUMENTS "$b"
-    stdout_is ''
-done
-expect 2 pcgpu odometry --map "$a" --reference model "$b"
-stderr_has 'reference has no effect with --map'
-expect 2 pcgpu odometry --init auto "$b"
-stderr_has 'init: auto is for pairs, and for --map'
-expect 2 pcgpu odometry --map "$a" --config "$DATA/room/camera.yaml" "$DATA"/room/frame-000000.png
-stderr_has 'map is for scans, and depth images are given'
-expect 2 pcgpu odometry --map "$a" --set model-range=-1 "$b"
-expect 2 pcgpu odometry --map "$a" --voxel-size 0.1 --set model-range=100000 "$b"
-stderr_has 'a model that reaches'
 finish

@@ -53,8 +53,6 @@ took 'links/in/a.bin links/in/file.bin links/in/./other/c.bin links/in/./sub/b.b
 ln -s links/in top
 expect 0 pcgpu info -r top --json j -f # what is named is taken
 took 'top/a.bin top/file.bin top/./sub/b.bin '
-expect 2 pcgpu info --set follow links/in
-stderr_is 'pcgpu: follow is for the sub-folders that -r takes; give -r, or leave it out'
 ln -s gone.bin links/in/dead.bin
 ln -s round.bin links/in/round.bin
 ln -s gone links/in/lost
@@ -91,13 +89,6 @@ ls -d * > ../list
 expect 0 pcgpu sample -m 50 --files-from ../list -o od/ -f
 cd .. || exit 99
 
-# Nothing to take, nothing there, what is no folder.
-expect 2 pcgpu sample -m 5 in/empty -o out/
-stderr_is 'pcgpu: in/empty: no file of a known format in this folder; give -r for those in its sub-folders, or --format for files with other names'
-expect 1 pcgpu sample -m 5 nothing -o out/
-stderr_is 'pcgpu: nothing: No such file or directory; give a file that can be read'
-expect 1 pcgpu register in in/1.bin
-stderr_has '^pcgpu: in: is a folder; give a file in it'
 # Two inputs of one name are refused once, before anything is done.
 expect 2 pcgpu sample -m 5 in in/a -o clash/
 stderr_is 'pcgpu: in/1.bin and in/a/1.bin have the same output clash/1.bin; give them one by one'
@@ -114,16 +105,6 @@ expected 0 $?
 printf 'in/10.bin\r\n\r\n' > windows
 expect 0 pcgpu sample -m 50 --files-from windows -o crlf/
 same crlf/10.bin listed/10.bin
-for ARGUMENTS in '--files-from nolist' '--null' '--files-from /dev/null' '--shard 0/3' '--shard 4/3' '--shard 1/0' '--shard x' \
-    '--shard 1/2/3' '--shard slurm' '--skip-existing -f'; do
-    expect 2 pcgpu sample -m 5 in $ARGUMENTS -o refused/
-    [ "$(wc -l < "$ERR")" -eq 1 ] || die "$(cat "$ERR")"
-    [ ! -e refused ] || die 'a folder was made'
-done
-expect 2 pcgpu voxelize --voxel-size 1 --range 0,0,0,9,9,9 in --batch --shard 1/2 -o b.npz
-stderr_has 'a batch is one output'
-expect 2 pcgpu odometry in --shard 1/2
-stderr_has 'shard'
 
 # Shards: together what one run gives, each input once.
 for I in 1 2 3 4; do

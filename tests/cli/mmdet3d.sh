@@ -160,10 +160,4 @@ fi
 printf '%s\n' "$(model "$L" '' ", voxel_encoder=dict(type='HardSimpleVFE', num_features=5)")" > c.py
 expect 0 convert c.py
 stdout_has '^# The encoder takes 5 columns; --fields'
-# The program names the converter.
-for COMMAND in voxelize 'sample -m 10'; do
-    expect 2 pcgpu $COMMAND --config c.py a.bin -o x.npz
-    stderr_is_one '^pcgpu: c\.py: .*run python -m pcgpu\.config c\.py > c\.yaml'
-done
-absent x.npz
 finish

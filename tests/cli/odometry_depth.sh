@@ -36,13 +36,6 @@ same t.txt model.txt
 present model.ply mesh.ply
 lines model2.jsonl 5
 [ "$(tail -n 1 model2.jsonl | grep -c '"frames": 4, "left_out": 0')" = 1 ] || die 'the last line of --json is not the model'
-expect 1 $RUN --cpu f?.png --trajectory t2.txt -o model.ply
-stderr_has 'model.ply: exists already'
-absent t2.txt
-expect 2 $RUN --cpu --reference previous f?.png --trajectory t2.txt -o other.ply
-stderr_has 'no other output'
-expect 2 $RUN --cpu --reference keyframe f?.png --trajectory t2.txt --mesh other.ply
-stderr_has 'mesh is about the model of depth images'
 
 # What is not read is said of the model, too.
 expect 1 $RUN --cpu f?.png missing.png --trajectory unread.txt -o unread.ply

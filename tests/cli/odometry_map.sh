@@ -48,7 +48,6 @@ cp fine.ply stays.ply
 expect 4 pcgpu odometry --cpu none.bin --trajectory none.txt -o stays.ply -f
 stderr_has 'stays.ply: no scan has a pose, so there is no map, and nothing is written'
 same stays.ply fine.ply
-expect 2 pcgpu odometry --cpu s?.bin --trajectory none.txt -o no.ply --map-voxel 1e-5
 
 # Every format has all points and columns.
 for name in map.pcd map.las map.npy map.bin map.csv; do
@@ -89,26 +88,4 @@ expect 1 pcgpu odometry --cpu s?.bin --trajectory lost.txt -f -o broken.ply
 absent broken.ply
 rm s5.bin
 
-# What is refused, and with what remedy.
-refused() {
-    expect 2 pcgpu odometry s?.bin --trajectory x.txt $1
-    stderr_has "$2"
-    absent x.txt
-}
-refused '--map-voxel 0.1' 'map-voxel is about the map, and none is written without --output; leave it out'
-refused '--set keep-moving' 'keep-moving is about the map'
-refused '--set memory=1G' 'memory is about the map'
-refused '--set temporary-folder=.' 'temporary-folder is about the map'
-refused '--mesh m.ply' 'mesh is about the model of depth images'
-refused '-o map.ply --set truncation=1' 'truncation is about the model of depth images'
-refused '-o maps/' 'output: the map is one file; give -o FILE'
-refused '-o map.ply -f --set memory=1K' 'memory'
-refused '-o map.ply -f --map-voxel 0' 'map-voxel'
-expect 2 pcgpu odometry --config "$DATA/room/camera.yaml" "$DATA"/room/*.png --trajectory x.txt -o m.ply --set keep-moving
-stderr_has 'keep-moving is about the map of scans, and depth images are given'
-expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o new.ply --set temporary-folder=nowhere
-stderr_has '^pcgpu: nowhere: the temporary file of the map cannot be made: No such file or directory; give another folder for it with --set temporary-folder$'
-absent x.txt new.ply
-expect 1 pcgpu odometry --cpu s?.bin --trajectory x.txt -o map.ply
-stderr_has 'map.ply: exists already; give -f'
 finish

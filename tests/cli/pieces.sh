@@ -72,13 +72,6 @@ done
 TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --set memory=4M big.bin -o x.bin
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
 rmdir tmp
-expect 2 "$PCGPU" sample -m 5 --cuda --set memory=4M big.bin -o x.bin
-stderr_has 'memory: files in pieces are sampled on the CPU'
-expect 2 "$PCGPU" sample -m 5 --batch --set memory=4M big.bin -o x.npz
-stderr_has 'memory: the inputs of a batch are read as a whole'
-expect 2 "$PCGPU" voxelize --voxel-size 1 --range=0,0,0,9,9,9 --batch --set memory=4M big.bin -o x.npz
-stderr_has 'memory: the inputs of a batch are read as a whole'
-absent x.bin x.npz
 
 # More voxels than the memory holds: several passes, and the result in temporary files, of which nothing remains, even where a
 # signal ends the run.
@@ -135,11 +128,5 @@ if gzip -c big.bin > packed.bin.gz 2> /dev/null; then
 else
     skip_part gzip 'it is not there'
 fi
-for BAD in 0 1K 3X -1M M '' 1e9; do
-    expect 2 $VOXELIZE --cpu --set memory="$BAD" big.bin -o x.ply
-    stderr_has '^pcgpu: --set memory: ".*" is not a size of memory; give '
-done
-expect 2 "$PCGPU" voxelize --voxel-size 0.5 --cuda --set memory=4M big.bin -o x.ply
-stderr_has 'memory: files in pieces are voxelized on the CPU'
 absent x.ply x.npz
 finish

@@ -143,17 +143,4 @@ while read -r WHAT FILE COMMAND; do
     pcgpu $COMMAND --dry-run < /dev/null > "$OUT" 2> "$ERR" || die "a dry run of $COMMAND"
 done < ../rows
 
-# Standard input is read once.
-twice() { expect 2 pcgpu "$@" && stderr_is 'pcgpu: standard input is given 2 times; it can be read once'; }
-for INPUT in - /dev/stdin; do
-    twice evaluate --ground-truth $INPUT -
-    twice evaluate --ground-truth poses.txt --timestamps $INPUT -
-    twice evaluate --ground-truth poses.txt --calibration $INPUT -
-    twice odometry --timestamps - --ground-truth $INPUT a.bin b.bin
-    twice odometry --map - --init $INPUT a.bin b.bin
-    twice fuse --camera cam.txt --poses - --color $INPUT frames/ -o m.ply
-    twice sample -m 3 --seeds - $INPUT
-    twice convert --transform - $INPUT -o x.ply
-    twice sample -m 3 --config $INPUT - -o x.bin
-done
 finish

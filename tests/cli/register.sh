@@ -33,15 +33,6 @@ for INIT in T K Q; do
     expect 0 pcgpu register $TUNE source.bin target.bin --init $INIT
     [ "$(numbers "$OUT")" = "$(numbers ../matrix)" ] || die "--init $INIT leads elsewhere"
 done
-printf '1 0 0\n' > short
-expect 1 pcgpu register $TUNE source.bin target.bin --init short
-stderr_has '^pcgpu: short: '
-printf '2 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > scaled
-expect 1 pcgpu register $TUNE source.bin target.bin --init scaled
-stderr_has '^pcgpu: scaled: .*rotation'
-printf '1 0 0 x\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > word
-expect 1 pcgpu register $TUNE source.bin target.bin --init word
-expect 1 pcgpu register $TUNE source.bin target.bin --init missing
 
 # --init auto looks for a start: here for a quarter turn, which no method finds alone. The default looks when the identity
 # is none. A file of that name has a folder.
@@ -81,15 +72,4 @@ stdout_has intensity
 expect 0 pcgpu register $TUNE source.bin target.bin -o - # then the cloud is on stdout, not the matrix
 size_is "$OUT" 172800
 
-expect 2 pcgpu register source.bin target.bin source.bin
-expect 2 pcgpu register - -
-# A binary file is no transform, and does not get at the terminal.
-cp "$PCGPU_SOURCE/testdata/street.bin" s.bin
-printf '\033[31mred\n' > red
-expect 1 pcgpu register s.bin s.bin --init red
-stderr_has '^pcgpu: red: "\\x1b\[31mred" is not a finite number; '
-# Options out of range are errors of usage.
-expect 2 pcgpu register s.bin s.bin --set max-distance=1e9
-stderr_has '^pcgpu: --set max-distance: .*1000000'
-expect 2 pcgpu register s.bin s.bin --voxel-size 1e9
 finish

@@ -140,58 +140,14 @@ same "$OUT" ../expected
 echo other > out/s1.bin
 expect 1 pcgpu register $TUNE --pairs three -o out/ --skip-existing
 stderr_has '^pcgpu: three:1: out/s1\.bin: exists, and its content differs from that of this run'
-expect 2 pcgpu register $TUNE --pairs three --skip-existing
-expect 2 pcgpu register $TUNE s1.bin t.bin -o x.bin --skip-existing
-stderr_is 'pcgpu: skip-existing is for --pairs with --output DIR/; leave it out'
-expect 2 pcgpu register s1.bin t.bin --shard 2/2
-stderr_is 'pcgpu: shard is for --pairs; leave it out'
 rm -r out T j
 printf 's1.bin t.bin\nmissing.bin t.bin\ns2.bin t.bin\n' > three
 
-# Usage: nothing is written, standard output stays empty.
-refused() { # refused PATTERN OPTION...
-    PATTERN=$1
-    shift
-    expect 2 pcgpu register "$@"
-    stdout_is ''
-    stderr_has "$PATTERN"
-}
-before=$(ls -A)
-printf 's1.bin t.bin\ns1.bin\n' > wrong
-refused '^pcgpu: wrong:2: one name; give SOURCE TARGET' --pairs wrong --transform T --json j
-printf '# x\ns1.bin t.bin s2.bin\n' > wrong
-refused '^pcgpu: wrong:2: more than two names; ' --pairs wrong
-printf 'a\tb\tc\n' > wrong
-refused '^pcgpu: wrong:1: more than one tab; ' --pairs wrong
-printf 's1.bin t.bin\ns2.bin\0 t.bin\n' > wrong
-refused '^pcgpu: wrong:2: a zero byte; ' --pairs wrong
-printf '# nothing\n\n' > wrong
-refused '^pcgpu: wrong: no pair; ' --pairs wrong
-echo 'no cloud' > t.what
+# A file that is missing and has a name without a format.
 printf 's1.bin t.what\n' > wrong
-refused '^pcgpu: wrong:1: t\.what: neither its first bytes nor its name have a known format; ' --pairs wrong
-rm t.what
 expect 1 pcgpu register --pairs wrong
 stderr_has '^pcgpu: wrong:1: t\.what: No such file or directory; '
-printf 's1.bin t.bin\n\ns1.bin -\n' > wrong
-refused '^pcgpu: wrong:3: standard input cannot be ' --pairs wrong
-refused '^pcgpu: missing: No such file' --pairs missing
-refused '^pcgpu: \.: is a folder' --pairs .
-refused 'standard input is given 2 times' --pairs - --init -
-refused 'leave one of both out' --pairs list s1.bin t.bin
-refused 'is a folder' --pairs list --transform ./
-refused '5 pairs and one output; give a folder, DIR/' --pairs list -o x.bin
-refused '5 pairs and one output \(standard output\)' --pairs list -o -
-printf 's1.bin t.bin\ns2.bin t.bin\n./s1.bin s2.bin\n' > wrong
-refused 'lines 1 and 3 have the same output \./s1\.bin; ' --pairs wrong -o ./
-rm wrong
-[ "$(ls -A)" = "$before" ] || die "a refused call left $(ls -A)"
 # --dry-run looks at every cloud of the list.
 expect 0 pcgpu register --pairs list --dry-run
 stdout_has '^ *pairs: "?list"?$'
-expect 1 pcgpu register --pairs three --dry-run
-# An input is not overwritten, the list neither.
-expect 1 pcgpu register $TUNE --pairs list -f --transform s1.bin
-expect 1 pcgpu register $TUNE --pairs list -f --transform list
-stderr_has 'list: is an input of this run'
 finish

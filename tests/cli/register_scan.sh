@@ -67,36 +67,14 @@ done
 [ "$(grep -c '"points_in": 64000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 4000, "on_carrier": 0}' j)" -eq 5 ] || die "the counts: $(cat j)"
 expect 0 pcgpu odometry -q --beam-correction 0.205 --set min-range=2 s?.bin --trajectory whole.txt
 
-# Where they have no effect, and what is out of range.
+# Where they have no effect.
 ROOM=$DATA/room
 CAMERA="--config $ROOM/camera.yaml"
-refused() {
-    PATTERN=$1
-    shift
-    expect 2 pcgpu register "$@"
-    stdout_is ''
-    stderr_has "$PATTERN"
-}
-refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set beam-correction=1
-refused '^pcgpu: beam-correction is for the scans of a LiDAR' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set beam-correction=1 \
-    --set association=nearest
-refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set min-range=1
-expect 2 pcgpu odometry $CAMERA $ROOM/*.png --set min-range=1
-stdout_is ''
-stderr_has '^pcgpu: min-range is for clouds, and depth images'
-expect 2 pcgpu fuse $CAMERA $ROOM/*.png --poses $ROOM/poses_tum.txt -o x.ply --set min-range=1
-expect 2 pcgpu evaluate whole.txt --ground-truth whole.txt --beam-correction 0.205
-printf "$ROOM/frame-000001.png $ROOM/frame-000000.png\n" > images
-refused '^pcgpu: min-range is for clouds, and depth images' $CAMERA --pairs images --set min-range=1
 expect 0 pcgpu evaluate --config c.yaml whole.txt --ground-truth whole.txt
 expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --set association=nearest --set min-range=2 --json r.json -f
 grep -Eq '"too_near": [1-9]' r.json || die 'nothing of a depth image was left out'
 expect 0 pcgpu register -q $CAMERA $ROOM/frame-000001.png $ROOM/frame-000000.png --json r.json -f
 grep -q '"min_range": null, "beam_correction": null' r.json || die 'parameters without effect are in --json'
-expect 2 pcgpu register a.bin b.bin --set beam-correction=11
-stderr_has '^pcgpu: --set beam-correction: .*10'
-expect 2 pcgpu register a.bin b.bin --set min-range=-1
-stderr_has '^pcgpu: --set min-range: '
 
 # Each cloud is named for its own points; clouds far apart are said to be.
 cp "$PCGPU_SOURCE/testdata/street.bin" nan_s.bin

@@ -5,9 +5,6 @@ cloud 4 > b.bin
 { echo '0 0 0 9'; cloud 3 | od -An -v -t f4 -w16; echo '0 0 0 8'; } | floats > zeros.bin
 
 # Fewer points than --count.
-expect 1 pcgpu sample -m 8 b.bin -o x.bin
-stderr_has '^pcgpu: b\.bin: 8 samples asked of 4 usable points; ask for 4 or fewer, or give at-most$'
-absent x.bin
 for METHOD in fps random; do
     expect 0 pcgpu sample --method $METHOD -m 4 b.bin -o whole.bin -f --indices whole -f
     expect 0 pcgpu sample --method $METHOD -m 8 --at-most b.bin -o most.bin -f --indices most
@@ -43,8 +40,6 @@ printf 'ply\nformat ascii 1.0\nelement vertex 1\nproperty double x\nproperty dou
 expect 0 pcgpu sample -m 2 --pad zero utm.ply --output-format ply-ascii -o -
 [ "$(tail -n 2 "$OUT" | tr '\n' '|')" = '500000.5 5400000.25 7|0 0 0|' ] || die "UTM: $(tail -n 2 "$OUT")"
 printf '0\n1\n2\n3\n' > all.txt # all are seeds: nothing to repeat
-expect 1 pcgpu sample -m 2 --pad repeat --seeds all.txt b.bin -o x.bin
-stderr_has 'b\.bin: no pick that could be repeated; give --pad zero'
 expect 0 pcgpu sample -m 2 --pad zero --seeds all.txt b.bin -o x.bin
 size_is x.bin 32
 rm x.bin
@@ -60,34 +55,8 @@ for METHOD in fps random; do
         size_is x.bin 48
         [ "$(integers x | tr '\n' ' ')" = '-1 -1 -1 ' ] || die "indices are $(integers x | tr '\n' ' ')"
         rm x.bin x
-        expect 1 pcgpu sample --method $METHOD -m 3 --pad repeat $NAME -o x.bin
-        stderr_has "^pcgpu: $NAME: no pick that could be repeated; give --pad zero$"
-        expect 1 pcgpu sample --method $METHOD -m 3 $NAME -o x.bin
-        stderr_has "^pcgpu: $NAME: 3 samples asked of 0 usable points among [01] records; check the input$"
-        absent x.bin
     done
 done
-
-# Options against each other.
-refused() {
-    PATTERN=$1
-    shift
-    expect 2 pcgpu sample "$@" a.bin -o x.bin
-    stderr_has "$PATTERN"
-    absent x.bin
-}
-refused 'pad fills up to --count' --ratio 0.5 --pad zero
-refused 'at-most is for --count' --ratio 0.5 --at-most
-refused 'with min-distance --count is an upper bound already' -m 5 --min-distance 1 --at-most
-refused 'give one of them' -m 5 --at-most --pad zero
-refused 'of a batch have one number of points; give --count N' --ratio 0.5 --batch
-refused 'of a batch have one number of points' -m 5 --at-most --batch
-refused 'of a batch have one number of points' -m 5 --min-distance 1 --batch
-refused 'seeds are records of one input; leave --batch out' -m 1 --batch --seeds all.txt
-expect 2 pcgpu sample -m 5 --batch a.bin b.bin -o x.ply
-stderr_has 'give \.npz, or leave out --batch'
-expect 2 pcgpu sample -m 5 --batch --skip-existing a.bin -o x.npz
-stderr_has 'a batch is one output'
 
 # --batch: the samples of the inputs one after the other, whatever the format, the threads and the group.
 expect 0 pcgpu sample -m 3 a.bin -o a3.bin --indices a3

@@ -26,8 +26,6 @@ expected 0 $?
 same "$OUT" ref.bin
 cat a.bin | pcgpu sample -m 50 /dev/stdin -o /dev/stdout 2> "$ERR" | cat > "$OUT"
 same "$OUT" ref.bin
-expect 2 pcgpu sample -m 50 a.bin -o - --indices /dev/stdout
-expect 2 pcgpu sample -m 5 - /dev/stdin -o "$WORK"/
 # Slowly and in odd pieces.
 { head -c 7 a.bin; sleep 0.2; tail -c +8 a.bin; } | pcgpu sample -m 50 - > "$OUT" 2> "$ERR"
 expected 0 $?
@@ -62,15 +60,6 @@ expect 0 pcgpu sample --ratio 1 utm.ply --output-format bin # as it is wanted
 size_is "$OUT" 600
 rm five.pcd.bin wanted.npy got.npy utm.ply
 
-# An empty stdin is an error, not a crash and not a silent success.
-expect 1 pcgpu sample -m 50 -
-stdout_is ''
-stderr_has '^pcgpu: .+'
-
-# Two streams cannot share stdout or stdin.
-expect 2 pcgpu sample -m 50 a.bin -o - --indices -
-expect 2 pcgpu sample -m 50 a.bin -o - --json -
-expect 2 pcgpu sample -m 5 - - -o "$WORK"/
 only a.bin ref.bin got.txt wanted.txt whole.ply whole.ply-ascii whole.pcd whole.npy
 
 # A full disk.

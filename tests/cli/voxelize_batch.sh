@@ -58,33 +58,10 @@ expect 1 pcgpu voxelize $GRID --batch a.bin bad.bin -o x.npz --json -
 stdout_has '"inputs": \["a\.bin"\], .*"error": "another part of the batch failed"'
 stdout_has '"inputs": \["bad\.bin"\], .*"error": ".*whole records'
 printf 'ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 1 1\n' > t.ply
-expect 1 pcgpu voxelize $GRID --batch a.bin t.ply -o x.npz
-stderr_has '^pcgpu: t\.ply: 3 columns, and a\.bin has 4; '
 expect 0 pcgpu voxelize $GRID --batch --features pillar a.bin t.ply -o x.npz # ten values of whatever
 rm x.npz
-expect 1 pcgpu voxelize $GRID --batch --set strict --max-points 1 b.bin a.bin -o x.npz
-stderr_has '^pcgpu: a\.bin: 1 points over max-points'
-absent x.npz
-echo keep > x.npz
-expect 1 pcgpu voxelize $GRID --batch a.bin b.bin -o x.npz
-stderr_has 'x\.npz: .*-f'
-[ "$(cat x.npz)" = keep ] || die 'x.npz was replaced'
-rm x.npz bad.bin
+rm bad.bin
 expect 1 pcgpu voxelize $GRID --batch a.bin b.bin -o /dev/full
 stderr_has '/dev/full'
 
-# What cannot be: a cloud, a folder, a grid of its own for each input.
-for NAME in x.ply x.pcd; do
-    expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o $NAME
-    stderr_has "^pcgpu: $NAME: .*cloud.*; "
-done
-mkdir d
-expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o d/
-stderr_has 'folder.*; give a file'
-expect 2 pcgpu voxelize $GRID --batch a.bin b.bin -o x.npz --set coords=d
-stderr_has 'folder.*; give a file'
-expect 2 pcgpu voxelize --voxel-size 1 --batch a.bin b.bin -o x.npz
-stderr_has 'one grid; give --range'
-expect 2 pcgpu voxelize $GRID a.bin b.bin -o x.npz # not without --batch
-only a.bin b.bin d t.ply
 finish
