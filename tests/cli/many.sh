@@ -89,11 +89,6 @@ ls -d * > ../list
 expect 0 pcgpu sample -m 50 --files-from ../list -o od/ -f
 cd .. || exit 99
 
-# Two inputs of one name are refused once, before anything is done.
-expect 2 pcgpu sample -m 5 in in/a -o clash/
-stderr_is 'pcgpu: in/1.bin and in/a/1.bin have the same output clash/1.bin; give them one by one'
-[ ! -e clash ] || die 'a folder was made'
-
 # Lists of names: a file, standard input, names that end with zero bytes; folders in a list.
 printf 'in/2.bin\n\nin/a\n' > list
 expect 0 pcgpu sample -m 50 in/10.bin --files-from list -o listed/

@@ -110,9 +110,6 @@ $R" > base1.yaml
 echo "POINT_CLOUD_RANGE: [0, 0, 0, 1, 1, 1]
 DATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]
 MODEL: {VFE: {NAME: PillarVFE, WITH_DISTANCE: True}}" > base2.yaml
-echo '_BASE_CONFIG_: base1.yaml' > c.yaml
-expect 2 pcgpu voxelize --config c.yaml --layout pcgpu --dry-run a.bin
-stderr_has '^pcgpu: base2\.yaml:3:21: the features of PillarVFE with WITH_DISTANCE are not supported; '
 holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\"|\"hard\"" --layout pcgpu
 holds '_BASE_CONFIG_: base1.yaml' "$IN|3|6|\"points\"|\"hard\""
 holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"points\"|\"hard\""

@@ -49,14 +49,6 @@ expect 0 pcgpu sample --method random -m 4096 --set memory=4M big.bin -o pieces.
 same pieces.bin whole.bin
 same pieces.npy whole.npy
 grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
-expect 1 pcgpu sample --method random --ratio 0.9 --set memory=4M big.bin -o x.bin
-stderr_has '^pcgpu: big\.bin: 648000 picks need .* GB of memory, and .* are given; give more by --set memory, or ask for fewer'
-expect 1 pcgpu sample --method random -m 800000 --set memory=4M big.bin -o x.bin
-stderr_has '^pcgpu: big\.bin: 800000 samples asked of 720000 usable points'
-echo 5 > seeds.txt
-expect 1 pcgpu sample --method random -m 5 --seeds seeds.txt --set memory=4M big.bin -o x.bin
-stderr_has 'a file in pieces has no seeds'
-absent x.bin
 # Farthest point sampling, with its points in temporary files.
 mkdir tmp
 for HOW in '--min-distance 0.7' '-m 900 --start random --seed 3'; do
@@ -98,14 +90,6 @@ expect 1 pcgpu voxelize --cpu --voxel-size 0.05 --set memory=1M big.bin -o x.ply
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: No such file or directory; choose another folder by TMPDIR'
 unset TMPDIR
 # What is not possible is an error that says so, and writes nothing.
-expect 1 pcgpu voxelize --cpu --set memory=4M --layout openpcdet --set voxelization=dynamic --voxel-size 0.5 big.bin -o x.npz
-stderr_has '^pcgpu: big\.bin: needs more than .* no dynamic voxelization'
-for LIMIT in '--max-points 5' '--max-voxels 2000'; do
-    expect 1 $VOXELIZE --cpu --set memory=4M $LIMIT big.bin -o x.npz
-    stderr_is_one '^pcgpu: big\.bin: needs more than .* no max-points or max-voxels; leave it out, downsample the file first \(pcgpu voxelize --voxel-size.* --set memory$'
-done
-expect 1 $VOXELIZE --cpu --set memory=4M --features points big.bin -o x.npz
-stderr_has '^pcgpu: big\.bin: needs more than .* no features of the points of a voxel; '
 "$PCGPU" convert big.bin -o big.pcd
 expect 1 $VOXELIZE --cpu --set memory=4M big.pcd -o x.ply
 stderr_has '^pcgpu: big\.pcd: \.pcd is not read in pieces; '

@@ -49,6 +49,7 @@ stderr_has '^pcgpu: near\.bin: did not converge: '
 stderr_has '^pcgpu: see why: pcgpu view near\.bin far\.bin -o both\.html; then try --init FILE with a guess, another --voxel-size$'
 [ "$(wc -l < "$ERR")" -eq 2 ] || die 'not two lines'
 expect 0 "$PCGPU" view near.bin far.bin -o both.html
+expect 4 pcgpu register near.bin far.bin
 for FORMAT in matrix kitti tum; do
     expect 4 pcgpu register --init I near.bin far.bin --set transform-format=$FORMAT
     stdout_is ''

@@ -46,14 +46,11 @@ rm -r out1 out3 scans in.txt in_poses.txt b.ply
 # The tables of nuScenes.
 mkdir -p n/v1.0-mini n/samples
 cp a.bin n/samples/x.pcd.bin
-SCAN='{"token": "t", "prev": "", "ego_pose_token": "e", "calibrated_sensor_token": "s", "filename": "samples/x.pcd.bin", "timestamp": 1}'
-POSE='{"token": "%s", "rotation": [1, 0, 0, 0], "translation": [0, 0, 0]}'
-tables() {
-    printf '[%s]' "${1-$SCAN}" > n/v1.0-mini/sample_data.json
-    printf "[${2-$POSE}]" e > n/v1.0-mini/ego_pose.json
-    printf "[${3-$POSE}]" s > n/v1.0-mini/calibrated_sensor.json
-}
-tables
+echo '[{"token": "t", "prev": "", "ego_pose_token": "e", "calibrated_sensor_token": "s", "filename": "samples/x.pcd.bin", "timestamp": 1}]' \
+    > n/v1.0-mini/sample_data.json
+for NAME in ego_pose:e calibrated_sensor:s; do
+    echo "[{\"token\": \"${NAME#*:}\", \"rotation\": [1, 0, 0, 0], \"translation\": [0, 0, 0]}]" > "n/v1.0-mini/${NAME%:*}.json"
+done
 for ROOT in n n/ n/v1.0-mini; do
     [ "$(all --set sweeps=2 --set nuscenes=$ROOT --fields 4 n/samples/x.pcd.bin | grep -c '^5 0 0 1 0$')" -eq 2 ] || die "root $ROOT"
 done

@@ -76,5 +76,4 @@ stderr_is ''
 expect 0 "$PCGPU" odometry --cpu --progress on a.bin slow.bin --trajectory t
 stderr_has '^pcgpu: [01]/2'
 stderr_lacks "$ESCAPE"
-expect 2 "$PCGPU" sample --progress often -m 10 a.bin -o y.bin
 finish

@@ -64,6 +64,10 @@ stdout_has '"command": "info"'
 expect 0 "$PCGPU" --help sample
 stdout_has '^Usage: pcgpu sample'
 
+# Of two devices the last one counts.
+expect 0 "$PCGPU" sample --cuda --cpu -m 3 a.bin
+same "$OUT" ../three
+
 # A word behind -- is an input, whatever it looks like; options may stand behind inputs.
 cp a.bin ./-m
 expect 0 "$PCGPU" sample -m 2 -F bin -o b.bin -- -m
