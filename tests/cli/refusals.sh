@@ -10,12 +10,12 @@
 # commit it.
 . "${0%/*}/lib.sh"
 export OMP_WAIT_POLICY=passive
-UPDATE=''
-[ "${1:-}" = --update ] && { UPDATE=yes; shift; }
+[ "${1:-}" != --update ] || { UPDATE=yes && shift; }
 LIST=$PCGPU_SOURCE/tests/cli/refusals.list WORKERS=$(getconf _NPROCESSORS_ONLN)
 [ "$WORKERS" -le 4 ] || WORKERS=4
 grep ' :: ' "$LIST" | grep -E -e "${1:-.}" > "$WORK/rows"
 ! have_cuda || sed -i '/^3 /{/=900/!d}' "$WORK/rows" # those of a machine without CUDA
+command -v python3 > "$OUT" || sed -i '/ :: config\.py /d' "$WORK/rows"
 
 # The inputs, in a folder "here"; T has the files of testdata.
 ln -s "$PCGPU_SOURCE/testdata" T
@@ -28,22 +28,18 @@ ln -s a.bin linked/link.bin && ln -s a.bin link.bin && ln -s nowhere dead.bin &&
 for FILE in 1590:cut 64:four 144:few; do head -c ${FILE%:*} a.bin > ${FILE#*:}.bin; done
 awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
 printf 'nan 0 0 1\n5 0 0 2\n0 inf 0 3\n1 0 0 4\n0 0 -inf 5\n2 0 0 nan\n' | floats > holes.bin
-printf 'nan nan nan 0\n' | floats > nan.bin
-printf '0 0 0 9\n1 0 0 1\n0 0 0 8\n0 2 0 2\n' | floats > zeros.bin
+printf 'nan nan nan 0\n' | floats > nan.bin && printf '0 0 0 9\n1 0 0 1\n0 0 0 8\n0 2 0 2\n' | floats > zeros.bin
 awk 'BEGIN { for (i = 0; i < 2000; i++) { r = 4 + i * 0.02; x = i * 0.61
     printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
 head -c 39980 five.bin > five_cut.bin
 printf "$(awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) printf "\\%03o", rand() * 256 }')" > noise.bin
 printf '0\n64\n32\n' > ends.txt
-printf '1 0 0 0 0 1 0 0 0 0 1 0\n' > one.txt
-printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' > poses.txt
+printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' | tee poses.txt | head -n 1 > one.txt
 printf '0 0 0 0 0 0 0 1\n0.1 1 0 0 0 0 0 1\n' > true.tum
-printf 'a.bin b.bin\nb.bin a.bin\n' > pairs
-printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
+printf 'a.bin b.bin\nb.bin a.bin\n' > pairs && printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
 printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt
 printf 'P5\n3 2\n65535\n\000\000\003\350\007\320\001\364\000\000\017\240' > a.pgm
-{ printf 'P5\n64 48\n65535\n'
-  printf "$(awk 'BEGIN { for (i = 0; i < 3072; i++) { v = 800 + i * 7 % 1500; printf "\\%03o\\%03o", v / 256, v % 256 } }')"; } > ramp.pgm
+printf "P5\n64 48\n65535\n$(awk 'BEGIN { for (i = 0; i < 3072; i++) { v = 800 + i * 7 % 1500; printf "\\%03o\\%03o", v / 256, v % 256 } }')" > ramp.pgm
 head -c 60 T/room/frame-000000.png > short.png
 cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
 "$PCGPU" voxelize --voxel-size 2 a.bin -o v.npz && "$PCGPU" voxelize --voxel-size 2 --dtype float16 a.bin -o half.npz &&
@@ -51,6 +47,9 @@ cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
 
 # state: every name here, and of each file what changes when it is written.
 state() { find . -type d -printf '%p\n' -o -printf '%p %s %i %C@\n'; }
+
+# The program, or the converter of configurations of mmdetection3d.
+run() { case ${1:-} in config.py) shift && python3 -S -B "$PCGPU_SOURCE/python/pcgpu/config.py" "$@" ;; *) pcgpu "$@" ;; esac; }
 
 # refused ROW: runs it; GOT is its status and standard error as the row has them, or what else is wrong.
 refused() {
@@ -64,7 +63,7 @@ refused() {
         case $FILE in *' '*) printf -- "${FILE#* }" ;; esac > "${FILE%% *}"
     done
     BEFORE=$(state)
-    eval "pcgpu $COMMAND" < /dev/null > ../stdout 2> ../stderr
+    eval "run $COMMAND" < /dev/null > ../stdout 2> ../stderr
     GOT="$? :: $(awk '{ sub(/^pcgpu: /, "") || sub(/^/, "no pcgpu: "); printf "%s%s", n++ ? " // " : "", $0 }' ../stderr)"
     [ ! -s ../stdout ] || GOT="standard output has: $(head -c 200 ../stdout)"
     [ "$BEFORE" = "$(state)" ] || GOT="files differ: $(state | grep -vxF "$BEFORE")"
@@ -89,7 +88,7 @@ for K in $(seq 0 $((WORKERS - 1))); do
 done
 for K in $WORKING; do wait "$K" || die 'not all lines were run'; done
 cat "$WORK"/wrong.* > "$WORK/wrong"
-if [ -n "$UPDATE" ]; then
+if [ -n "${UPDATE:-}" ]; then
     # What a pattern of the shell takes for other than itself becomes ?, which is any character.
     awk 'NR == FNR { if (FNR % 2) row = $0; else if ($0 ~ /^[0-9]* :: /) { gsub(/[][*\\]/, "?"); new[row] = $0; row = "" } else print row "\n  " $0 > "/dev/stderr"; next }
         { split($0, part, " :: "); print $0 in new ? new[$0] substr($0, length(part[1] part[2]) + 5) : $0 }' "$WORK/wrong" "$LIST" > "$WORK/new" && cp "$WORK/new" "$LIST"
