@@ -6,8 +6,7 @@ cloud 500 > in/b.bin
 TMPDIR=$PWD/tmp
 export TMPDIR
 
-expect 0 "$PCGPU" bench --rounds 1 sample -m 50 in
-stdout_has '^pcgpu sample: 2 inputs, 900 points, best of 1 runs each$'
+says '^pcgpu sample: 2 inputs, 900 points, best of 1 runs each$' "$PCGPU" bench --rounds 1 sample -m 50 in
 stdout_has '^1 thread +[0-9.]+ +[0-9.]+ +1\.00 +read [0-9.]+ select'
 stdout_has '^all threads +[0-9.]+ +[0-9.]+ +[0-9.]+ +read '
 stdout_has '^1 thread +cpu, '
@@ -26,8 +25,7 @@ expect 1 "$PCGPU" bench sample -m 9999 in/a.bin
 stderr_has '^pcgpu: in/a\.bin: 9999 samples asked of 400 usable points'
 stderr_has '^pcgpu: a run ended with exit status 1'
 
-expect 0 "$PCGPU" bench --help
-stdout_has '^Usage: pcgpu bench '
+says '^Usage: pcgpu bench ' "$PCGPU" bench --help
 expect 0 "$PCGPU" help bench
 
 # A signal leaves nothing behind.

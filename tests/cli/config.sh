@@ -9,8 +9,7 @@ works() {
     printf '%b\n' "$1" > c.yaml
     WANTED_FILE=$2
     shift 2
-    expect 0 pcgpu sample --config c.yaml a.bin -f -o got.bin "$@"
-    stderr_is ''
+    quiet pcgpu sample --config c.yaml a.bin -f -o got.bin "$@"
     same got.bin "$WANTED_FILE"
 }
 works 'count: 10' ten.bin
@@ -34,12 +33,10 @@ only a.bin ten.bin twenty.bin
 again() { # again COMMAND OPTION...
     COMMAND=$1
     shift
-    expect 0 pcgpu "$COMMAND" --dry-run "$@"
-    stderr_is ''
+    quiet pcgpu "$COMMAND" --dry-run "$@"
     cp "$OUT" ../effect.yaml
     stdout_has "^$COMMAND:"
-    expect 0 "$PCGPU" "$COMMAND" --config ../effect.yaml --dry-run $INPUTS
-    same "$OUT" ../effect.yaml
+    gives ../effect.yaml "$PCGPU" "$COMMAND" --config ../effect.yaml --dry-run $INPUTS
     only a.bin ten.bin twenty.bin
 }
 INPUTS=a.bin
@@ -85,8 +82,7 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
             grep -Eq '^(sample:|count:|ratio:)' "$CONFIG" && COMMAND=sample ;;
         *) COMMAND=voxelize INPUTS=a.bin ;;
     esac
-    expect 0 pcgpu "$COMMAND" --config "$CONFIG" --dry-run $INPUTS
-    stderr_is ''
+    quiet pcgpu "$COMMAND" --config "$CONFIG" --dry-run $INPUTS
     stdout_has "^$COMMAND:"
     if [ "$COMMAND" = voxelize ]; then
         expect 0 pcgpu "$COMMAND" --config "$CONFIG" $INPUTS -f -o x.npz
@@ -99,8 +95,7 @@ done
 expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/pillar.yaml" --dry-run a.bin
 cp "$OUT" wanted
 for NAME in pillar pillar.yaml; do
-    expect 0 pcgpu voxelize --config $NAME --dry-run a.bin
-    same "$OUT" wanted
+    gives wanted pcgpu voxelize --config $NAME --dry-run a.bin
 done
 expect 0 "$PCGPU" completion words voxelize --config ''
 [ "$(sed 1d "$OUT")" = "$(cd "$PCGPU_SOURCE/configs" && ls *.yaml | sed 's/\.yaml$//')" ] || die 'not the names of all configurations'
@@ -124,7 +119,6 @@ rm -r alone wanted
 # Keys of --set, flat or under set.
 cloud 30 > sectioned.bin
 printf 'register: {set: {max_distance: 0.75}, levels: 2, method: plane}\n' > keys.yaml
-expect 0 pcgpu register --config keys.yaml --dry-run sectioned.bin sectioned.bin
-stdout_has '^  max_distance: 0.75$'
+says '^  max_distance: 0.75$' pcgpu register --config keys.yaml --dry-run sectioned.bin sectioned.bin
 stdout_has '^  levels: 2$'
 finish

@@ -20,8 +20,7 @@ for FORMAT in ply ply-ascii pcd npy; do
     done
     expect 0 pcgpu sample -m 7 whole --output-format bin -o -
     [ "$(od -An -v -t f4 "$OUT")" = "$PICKS" ] || die "$FORMAT without a name is something else"
-    expect 0 "$PCGPU" info whole.bin --json -
-    stdout_has "\"format\": \"${FORMAT%-ascii}\", \"points\": 110,"
+    says "\"format\": \"${FORMAT%-ascii}\", \"points\": 110," "$PCGPU" info whole.bin --json -
     rm whole*
 done
 
@@ -46,10 +45,8 @@ awk 'BEGIN { for (i = 0; i < 2000; i++) { r = 4 + i * 0.02; x = i * 0.61
 WARNED='five.bin: warning: the values repeat every 5 columns and not every 4; give --fields 5$'
 expect 0 pcgpu sample -m 5 --fields 4 five.bin
 stderr_is_one "^pcgpu: $WARNED"
-expect 0 pcgpu sample -m 5 --fields 5 five.bin
-stderr_is ''
-expect 0 "$PCGPU" info --fields 4 five.bin
-stderr_has "$WARNED"
+quiet pcgpu sample -m 5 --fields 5 five.bin
+tells "$WARNED" "$PCGPU" info --fields 4 five.bin
 stdout_has '^  looks wrong: the values repeat every 5 columns'
 expect 0 "$PCGPU" info --fields 4 five.bin --json -
 stdout_has '"looks_wrong": "the values repeat every 5 columns'
@@ -66,22 +63,19 @@ for threads in 1 3; do
     done
 done
 cp five.bin five.pcd.bin
-expect 0 "$PCGPU" info five.pcd.bin
-stderr_is ''
+quiet "$PCGPU" info five.pcd.bin
 stdout_has 'five\.pcd\.bin: bin, 2000 points, 5 columns'
 expect 0 pcgpu sample -m 5 five.pcd.bin -o got.ply -f
 expect 0 pcgpu sample -m 5 --fields 5 five.bin -o wanted.ply -f
 same got.ply wanted.ply
 records five.bin | awk '{ print $1 * 1000, $2 * 1000, $3 * 4000, $4 }' | floats > mm.bin
-expect 0 "$PCGPU" info mm.bin
-stderr_has 'mm.bin: warning: the coordinates look like millimetres; lengths are metres: divide'
+tells 'mm.bin: warning: the coordinates look like millimetres; lengths are metres: divide' "$PCGPU" info mm.bin
 
 # Text is no .bin, whatever it is called; a name that says what is not read is believed.
 awk 'BEGIN { for (i = 0; i < 40; i++) print i, 2.5, "1.5e0", 0 }' > text.bin
 for NAME in text.bin text.txt text.asc text; do
     [ "$NAME" = text.bin ] || cp text.bin "$NAME"
-    expect 0 "$PCGPU" info "$NAME"
-    stdout_has "^$NAME: xyz, 40 points, 4 columns"
+    says "^$NAME: xyz, 40 points, 4 columns" "$PCGPU" info "$NAME"
     stderr_is ''
 done
 cat text | "$PCGPU" info - > "$OUT" 2> "$ERR"
@@ -133,8 +127,7 @@ expect 0 pcgpu sample -m 30 --fields 4 five.pcd.bin -o four/
 
 # LAS: by name, by content, through a pipe and in a folder; LAZ names what reads it.
 expect 0 pcgpu sample --ratio 1 five.pcd.bin -o whole.las
-expect 0 "$PCGPU" info whole.las
-stdout_has '^whole.las: las, 2000 points, 7 columns'
+says '^whole.las: las, 2000 points, 7 columns' "$PCGPU" info whole.las
 cp whole.las whole.dat
 expect 0 pcgpu sample -m 40 whole.dat -o wanted.las
 cat whole.las | pcgpu sample -m 40 - --output-format las > got.las 2> "$ERR"
@@ -152,8 +145,7 @@ stderr_is_one '^pcgpu: cut.las: file ends after [0-9]+ of 2000 points; it is cut
 
 # .npz: the only array, the only one that can be a cloud, or npz:NAME.
 expect 0 pcgpu voxelize --voxel-size 2 a.bin -o v.npz
-expect 0 "$PCGPU" info v.npz
-stdout_has '^v.npz: npz, [0-9]+ points, 4 columns'
+says '^v.npz: npz, [0-9]+ points, 4 columns' "$PCGPU" info v.npz
 expect 0 "$PCGPU" info -F npz:voxels v.npz
 mkdir mixed && cp a.bin v.npz mixed # in a folder, .npz are outputs, unless they are asked for
 expect 0 "$PCGPU" info mixed

@@ -36,8 +36,7 @@ stderr_has '^pcgpu: names\.bin: warning: coordinates were rounded to float32 '
 expect 0 "$PCGPU" convert utm.ply -o names.npy
 stderr_is_one '^pcgpu: names\.npy: warning: \.npy has no names of columns: red, label '
 for NAME in utm.las utm.pcd utm.csv utm.xyz; do
-    expect 0 "$PCGPU" convert utm.ply -o $NAME
-    stderr_is ''
+    quiet "$PCGPU" convert utm.ply -o $NAME
     expect 0 "$PCGPU" convert --columns x,y,z,red,label $NAME -o back.csv -f
     [ "$(tail -n 2 back.csv)" = '500000.125,5400000.25,3,7,1
 500001,5400001,4,8,2' ] || die "$NAME has $(tail -n 2 back.csv)"
@@ -56,8 +55,7 @@ expect 0 "$PCGPU" convert odd.bin -o odd.las
 stderr_is_one 'odd\.las: warning: 2 points without finite coordinates were left out'
 # float32 far from 0 has no offset; that of .las is near the middle, so that no value is rounded.
 printf 'x,y,z\n512050.25,5403060.5,247\n513150.75,5404100.5,-0.125\n' > far.csv
-expect 0 "$PCGPU" convert far.csv -o far.las
-stderr_is ''
+quiet "$PCGPU" convert far.csv -o far.las
 expect 0 "$PCGPU" convert --columns x,y,z far.las -o back.csv -f
 same back.csv far.csv
 rm -f far.las far.csv names.* utm.las utm.pcd utm.csv utm.xyz back.csv stream.ply wide.* odd.las
@@ -77,12 +75,10 @@ records "$OUT" > got
 stderr_is_one '^pcgpu: odd\.bin: warning: 2 of 6 points are not finite and were dropped$'
 expect 0 "$PCGPU" convert --crop=500000.125,0,0,500001,1e7,10 utm.ply -o - --output-format csv
 [ "$(tail -n +2 "$OUT")" = '500000.125,5400000.25,3,7,1' ] || die "the box holds $(cat "$OUT")"
-expect 0 "$PCGPU" convert odd.bin
-same "$OUT" odd.bin
+gives odd.bin "$PCGPU" convert odd.bin
 expect 0 "$PCGPU" convert --drop-origin odd.bin
 size_is "$OUT" $((5 * 16))
-expect 0 "$PCGPU" convert --crop 50,50,50,51,51,51 odd.bin -o none.ply
-stderr_has 'odd\.bin: warning: none of 6 points is in the box; check --crop'
+tells 'odd\.bin: warning: none of 6 points is in the box; check --crop' "$PCGPU" convert --crop 50,50,50,51,51,51 odd.bin -o none.ply
 expect 0 "$PCGPU" info none.ply
 # Transform, before the crop: a quarter turn about z and 10 m up, from every format of a pose and from a pipe.
 printf '0 -1 0 0\n1 0 0 0\n0 0 1 10\n0 0 0 1\n' > turn.txt
@@ -91,14 +87,12 @@ expect 0 "$PCGPU" convert --transform turn.txt --drop-origin odd.bin
 cp "$OUT" turned.bin
 [ "$(records turned.bin | head -n 1)" = '-2 1 13 4' ] || die "moved to $(records turned.bin | head -n 1)"
 stderr_is ''
-expect 0 "$PCGPU" convert --transform turn_kitti.txt --drop-origin odd.bin
-same "$OUT" turned.bin
+gives turned.bin "$PCGPU" convert --transform turn_kitti.txt --drop-origin odd.bin
 "$PCGPU" convert --transform - --drop-origin odd.bin < turn.txt > got 2> "$ERR" || die 'a transform on standard input'
 same got turned.bin
 expect 0 "$PCGPU" convert --transform turn.txt odd.bin
 stderr_is_one '^pcgpu: odd\.bin: warning: 1 records at \(0,0,0\), .* give --drop-origin '
-expect 0 "$PCGPU" convert --transform turn.txt --keep-origin odd.bin
-stderr_is ''
+quiet "$PCGPU" convert --transform turn.txt --keep-origin odd.bin
 expect 0 "$PCGPU" convert --transform turn.txt --drop-origin --crop=-5,-5,12,5,5,14 odd.bin
 [ "$(records "$OUT")" = '-2 1 13 4' ] || die "moved and cropped to $(records "$OUT")"
 # A scan that is moved to UTM keeps millimetres, and a stream of it is .ply.
@@ -155,8 +149,7 @@ for SHARD in 1/2 2/2; do
 done
 diff -r ply shards || die 'shards change the outputs'
 rm ply/1.ply
-expect 0 "$PCGPU" convert -r in -o ply/ --output-format ply --skip-existing
-stderr_has '4 inputs: 1 done, 3 skipped, 0 failed'
+tells '4 inputs: 1 done, 3 skipped, 0 failed' "$PCGPU" convert -r in -o ply/ --output-format ply --skip-existing
 diff -r ply ply1 || die 'a run that was continued differs'
 printf 'in/1.bin\nin/2.ply\n' > list
 expect 0 "$PCGPU" convert --files-from list --merge -o list.ply
@@ -172,21 +165,17 @@ printf '//X,Y,Z,R,G,B,Scalar_field\n1,2,3,255,0,0,9\n4,5,6,0,255,0,8\n' > names.
 printf 'X Y Z INTENSITY ReturnNumber Number_Of_Returns Classification GpsTime Red Green Blue PointSourceId\n' > pdal.txt
 printf '1 2 3 7 1 2 64 245380.780 1 2 3 9\n4 5 6 8 2 2 5 245381.452 4 5 6 10\n' >> pdal.txt
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float X\nproperty float Y\nproperty float Z\nproperty float scalar_Intensity\nproperty uchar R\nproperty uchar G\nproperty uchar B\nend_header\n1 2 3 4 5 6 7\n1 2 3 4 5 6 7\n' > names.ply
-expect 0 "$PCGPU" convert names.csv -o - --output-format csv
-stdout_has '^x,y,z,red,green,blue,Scalar_field$'
-expect 0 "$PCGPU" convert names.ply -o - --output-format csv
-stdout_has '^x,y,z,intensity,red,green,blue$'
+says '^x,y,z,red,green,blue,Scalar_field$' "$PCGPU" convert names.csv -o - --output-format csv
+says '^x,y,z,intensity,red,green,blue$' "$PCGPU" convert names.ply -o - --output-format csv
 expect 0 "$PCGPU" view --color rgb --size 64x48 names.csv -o names.png
 # All of a .las, with the version and the times that its values need.
-expect 0 "$PCGPU" convert pdal.txt -o pdal.las
-stderr_is ''
+quiet "$PCGPU" convert pdal.txt -o pdal.las
 [ "$(od -An -t u1 -j 25 -N 1 pdal.las)" -eq 4 ] || die 'class 64 is not LAS 1.4'
 expect 0 "$PCGPU" convert pdal.las -o - --output-format csv
 stdout_is 'x,y,z,intensity,return_number,classification,gps_time,red,green,blue,number_of_returns,point_source_id
 1,2,3,7,1,64,245380.78,1,2,3,2,9
 4,5,6,8,2,5,245381.452,4,5,6,2,10'
-expect 0 "$PCGPU" convert pdal.las -o pdal.bin -f
-stderr_has 'left out: number_of_returns, point_source_id; write \.las'
+tells 'left out: number_of_returns, point_source_id; write \.las' "$PCGPU" convert pdal.las -o pdal.bin -f
 stderr_has "column 'gps_time' begins at 245380.78, which was subtracted"
 # Times that float32 makes one stay apart in all formats, also of files whose times are days apart.
 awk 'BEGIN { print "x,y,z,Time"; for (i = 0; i < 1000; i++) printf "%d,0,0,%.6f\n", i, 1665398765.123456 + (i > 500) * 86400 + i / 1e5 }' > times.csv
@@ -204,8 +193,7 @@ done
 expect 0 "$PCGPU" convert --merge times.csv times.csv -o back.csv -f
 [ "$(tail -n +2 back.csv | cut -d , -f 4 | sort -u | wc -l)" -eq 1000 ] || die 'times of merged files'
 printf 'x,y,z,a\n1,2,3,16777217.5\n1,2,3,0\n' > a.csv
-expect 0 "$PCGPU" convert a.csv -o a.ply -f
-stderr_has "column 'a' is float64; 1 of 2 values were rounded to float32, by up to 0\.5$"
+tells "column 'a' is float64; 1 of 2 values were rounded to float32, by up to 0\.5$" "$PCGPU" convert a.csv -o a.ply -f
 # Text: coordinates beyond 1e9, digits of an offset, names without x y z, colours without names.
 printf '5403059503.25 5403059503 100\n5403059504.25 5403059503 100\n' > mm.xyz
 expect 0 "$PCGPU" convert mm.xyz -o - --output-format csv
@@ -213,11 +201,9 @@ stdout_is 'x,y,z
 5403059503.25,5403059503,100
 5403059504.25,5403059503,100'
 printf '650004.28 4320978.61 170.5\n650005.31 4320979.61 171.5\n' > utm.xyz
-expect 0 "$PCGPU" voxelize --voxel-size 0.5 utm.xyz -o - --output-format csv
-stdout_has '^650004\.28,4320978\.61,170\.5$'
+says '^650004\.28,4320978\.61,170\.5$' "$PCGPU" voxelize --voxel-size 0.5 utm.xyz -o - --output-format csv
 printf '# made by hand\n-129.304 64.5991 2040 183 182 178\n0 0 0 194 198 192\n' > colors.txt
-expect 0 "$PCGPU" convert colors.txt -o - --output-format csv
-stdout_has '^x,y,z,red,green,blue$'
+says '^x,y,z,red,green,blue$' "$PCGPU" convert colors.txt -o - --output-format csv
 # A .pcd keeps its viewpoint, and its rows while no point is left out.
 printf 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE f f f\nCOUNT 1 1 1\nWIDTH 2\nHEIGHT 2\nVIEWPOINT 10 20 30 0.7071068 0 0 0.7071068\nPOINTS 4\nDATA ascii\n1 0 0\nnan nan nan\n0 1 0\n2 2 2\n' > rows.pcd
 expect 0 "$PCGPU" convert rows.pcd -o kept.pcd
@@ -242,8 +228,7 @@ printf '\357\273\277ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\np
 tr '\n' '\r' < mark.ply > ends.ply
 printf 'x,y,z\r1,2,3\r4,5,6\r' > ends.csv
 for NAME in mark.ply ends.ply ends.csv; do
-    expect 0 "$PCGPU" convert "$NAME" -o - --output-format csv
-    stdout_has '^1,2,3$'
+    says '^1,2,3$' "$PCGPU" convert "$NAME" -o - --output-format csv
 done
 # Poses, between the formats of KITTI and TUM.
 printf '1 0 0 1 0 1 0 2 0 0 1 3\n0 -1 0 4 1 0 0 5 0 0 1 6\n' > poses.txt
@@ -259,8 +244,7 @@ awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) print int(rand() * 256) }' | 
 expect 0 "$PCGPU" convert --fields 4 noise.bin -o noise.ply
 rm noise.bin noise.ply
 
-expect 0 "$PCGPU" convert --crop 0,0,0,1,1,1 --columns x,y,z --transform turn.txt a.bin -o x.ply --dry-run
-stdout_has '^  crop: \[0, 0, 0, 1, 1, 1\]$'
+says '^  crop: \[0, 0, 0, 1, 1, 1\]$' "$PCGPU" convert --crop 0,0,0,1,1,1 --columns x,y,z --transform turn.txt a.bin -o x.ply --dry-run
 cp "$OUT" effect.yaml
 absent x.ply
 expect 0 "$PCGPU" convert --crop 0,0,0,1,1,1 --columns x,y,z --transform turn.txt a.bin -o x.ply

@@ -42,16 +42,12 @@ stderr_has 'the source has 3 usable points' # 65535 is none
 # How many pixels were left out: -v, info, --json.
 expect 0 pcgpu sample -v --camera $CAMERA,min_depth=0.5,max_depth=2 -m 1 a.png -f -o one.bin
 stderr_has '^pcgpu: a\.png: 3 of 6 pixels are points; 2 have no return and 1 are out of the camera.s range$'
-expect 0 pcgpu info --camera $CAMERA,min_depth=0.501,max_depth=3.999 a.png
-stdout_has '^a\.png: png, 2 points, 3 columns$'
+says '^a\.png: png, 2 points, 3 columns$' pcgpu info --camera $CAMERA,min_depth=0.501,max_depth=3.999 a.png
 stdout_has '^  pixels: 6, without a return: 2, out of the camera.s range: 2$'
-expect 0 pcgpu info --camera $CAMERA --json - a.png a.pgm
-stdout_has '"depth": \{"pixels": 6, "no_return": 2, "out_of_range": 0\}'
+says '"depth": \{"pixels": 6, "no_return": 2, "out_of_range": 0\}' pcgpu info --camera $CAMERA --json - a.png a.pgm
 stdout_has '"camera": \{"fx": 2, "fy": 4, "cx": 1, "cy": 0, "depth_scale": 1000, "min_depth": 0, "max_depth": 0\}'
-expect 0 pcgpu info --camera $CAMERA,depth_scale=1e6 a.png # micrometres: nothing is wrong with that
-stderr_is ''
-expect 0 pcgpu info --camera $CAMERA,depth_scale=1e6,min_depth=0.1 a.png
-stdout_has ' 0 points'
+quiet pcgpu info --camera $CAMERA,depth_scale=1e6 a.png # micrometres: nothing is wrong with that
+says ' 0 points' pcgpu info --camera $CAMERA,depth_scale=1e6,min_depth=0.1 a.png
 stderr_has '^pcgpu: a\.png: warning: 0 of 6 pixels are points; .*; check its depth_scale, min_depth and max_depth$'
 expect 0 pcgpu info --camera $CAMERA a.png "$PCGPU_SOURCE/testdata/street.bin" # a camera does not matter to clouds
 stderr_is_one '^pcgpu: 2 inputs: 2 done, '
@@ -77,8 +73,7 @@ works 'camera: {fx: 9, fy: 9, cx: 9, cy: 9, max_depth: 3}' --camera $CAMERA
 expect 0 pcgpu sample --dry-run --camera $CAMERA,width=3,max_depth=2.5 -m 1 a.png
 stdout_has '^  camera: \{"width": 3, "fx": 2, "fy": 4, "cx": 1, "cy": 0, "depth_scale": 1000, "min_depth": 0, "max_depth": 2\.5\}$'
 cp "$OUT" again.yaml
-expect 0 pcgpu sample --config again.yaml --dry-run a.png
-same "$OUT" again.yaml
+gives again.yaml pcgpu sample --config again.yaml --dry-run a.png
 
 # Units that look like those of a known data set, and a camera that looks like that of a larger image: one line a run.
 # depths FACTOR: 64 x 48 pixels of 0.8 to 2.3 m, in FACTOR per millimetre.
@@ -91,20 +86,17 @@ mkdir eight five one
 depths 1 > one/0.pgm && depths 8 > eight/0.pgm && depths 5 > five/0.pgm
 cp eight/0.pgm eight/1.pgm && cp five/0.pgm five/1.pgm
 WIDE=60,60,31.5,23.5
-expect 0 pcgpu info --camera $WIDE one/0.pgm
-stderr_is ''
+quiet pcgpu info --camera $WIDE one/0.pgm
 expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE eight/0.pgm -f -o x.npz
 stderr_is_one '^pcgpu: eight/0\.pgm: warning: nearly all depths are multiples of 8, as those of SUN RGB-D, .* depth_scale=8000$'
-expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE,depth_scale=8000 eight/0.pgm -f -o x.npz
-stderr_is ''
+quiet pcgpu voxelize --voxel-size 1 --camera $WIDE,depth_scale=8000 eight/0.pgm -f -o x.npz
 pcgpu odometry --camera $WIDE five/ --trajectory x.txt -f > "$OUT" 2> "$ERR"
 [ "$(grep -c 'multiples of 5, as those of TUM RGB-D; .* depth_scale=5000' "$ERR")" -eq 1 ] || die 'not one hint'
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 0\n' > still.txt
 expect 0 pcgpu fuse --camera $WIDE --poses still.txt five/ -f -o x.ply
 [ "$(grep -c 'multiples of 5' "$ERR")" -eq 1 ] || die 'not one hint'
 depths 6 > far.pgm
-expect 0 pcgpu info --camera $WIDE far.pgm
-stderr_has 'half of the depths are beyond 5 m; give the camera the depth_scale of the images'
+tells 'half of the depths are beyond 5 m; give the camera the depth_scale of the images' pcgpu info --camera $WIDE far.pgm
 expect 0 pcgpu info --camera $WIDE,depth_scale=0.001 one/0.pgm
 stdout_has 'looks wrong: depths of .* m; the camera.s depth_scale is the units per metre, 1000 for millimetres$'
 

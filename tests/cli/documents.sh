@@ -1,8 +1,7 @@
 # Completions parse; man pages are clean and name every option.
 . "${0%/*}/lib.sh"
 for SHELL_NAME in bash zsh fish; do
-    expect 0 "$PCGPU" completion "$SHELL_NAME"
-    stderr_is ''
+    quiet "$PCGPU" completion "$SHELL_NAME"
     stdout_has 'pcgpu completion words'
     cp "$OUT" "completion.$SHELL_NAME"
     if command -v "$SHELL_NAME" > /dev/null; then
@@ -23,16 +22,11 @@ printf '%s\n' "${COMPREPLY[@]}"
 BASH
     PATH=$(dirname "$PCGPU"):$PATH
     export PATH
-    expect 0 bash offer.bash sam
-    stdout_has '^sample ?$'
-    expect 0 bash offer.bash sample --min
-    stdout_has '^--min-distance ?$'
-    expect 0 bash offer.bash sample --method r
-    stdout_has '^random ?$'
-    expect 0 bash offer.bash voxelize --features pi
-    stdout_has '^pillar ?$'
-    expect 0 bash offer.bash voxelize --set sp
-    stdout_has '^split ?$'
+    says '^sample ?$' bash offer.bash sam
+    says '^--min-distance ?$' bash offer.bash sample --min
+    says '^random ?$' bash offer.bash sample --method r
+    says '^pillar ?$' bash offer.bash voxelize --features pi
+    says '^split ?$' bash offer.bash voxelize --set sp
 fi
 
 MAN=$PCGPU_SOURCE/man
@@ -44,8 +38,7 @@ for PAGE in pages/*.1; do
     if command -v mandoc > /dev/null; then
         expect 0 mandoc -T lint -W warning "$PAGE"
     elif command -v man > /dev/null; then
-        expect 0 man --warnings -l "$PAGE"
-        stderr_is ''
+        quiet man --warnings -l "$PAGE"
     fi
     COMMAND=$(basename "$PAGE" .1)
     COMMAND=${COMMAND#pcgpu}

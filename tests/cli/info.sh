@@ -2,8 +2,7 @@
 . "${0%/*}/lib.sh"
 { echo '0 0 0 1'; echo '1 2 3 4'; echo '1 2 3 4'; echo 'nan 0 0 0'; echo '-5 6 7 8'; } | floats > a.bin
 
-expect 0 "$PCGPU" info a.bin
-stdout_has 'a\.bin'
+says 'a\.bin' "$PCGPU" info a.bin
 stdout_has '(^|[^0-9])5([^0-9]|$)'
 stdout_has 'intensity'
 stdout_has '-5'
@@ -20,82 +19,64 @@ expected 0 $?
 stdout_has 'intensity'
 
 VERSION=$("$PCGPU" --version | awk '{ print $2; exit }')
-expect 0 "$PCGPU" info
-stdout_has "$VERSION"
+says "$VERSION" "$PCGPU" info
 stdout_has '[Cc][Uu][Dd][Aa]'
 
 # A grid of 0.5 m, 40 x 20 points in one plane, with a point 1 km away: extent, spacing, density, outlier, constant columns.
 awk 'BEGIN { for (i = 0; i < 800; i++) print i % 40 * 0.5, int(i / 40) * 0.5, 1.25; print 1000, 0, 1.25 }' > plane.xyz
-expect 0 "$PCGPU" info plane.xyz
-stdout_has '^  encoding: text, columns separated by blanks$'
+says '^  encoding: text, columns separated by blanks$' "$PCGPU" info plane.xyz
 stdout_has '^  extent: 1000 x 9\.5 x 0 m$'
 stdout_has '^  spacing: 0\.5 m to the nearest other point in the median; 0\.5 to 0\.5 m for eight of ten points$'
 stdout_has '^  odd: 1 points, such as record 800, lie more than 10 times'
 stdout_has '^  odd: column z is 1\.25 everywhere$'
-expect 0 "$PCGPU" info --json - plane.xyz
-stdout_has '"kind": "cloud", "format": "xyz", "points": 801, '
+says '"kind": "cloud", "format": "xyz", "points": 801, ' "$PCGPU" info --json - plane.xyz
 stdout_has '"spacing": \[0\.5, 0\.5, 0\.5\], "density": [0-9.]+, .*"outliers": 1, .*"odd": \["1 points'
 
 # The digits read back as the same values, also with an offset, and no exponent for UTM.
 printf '512345.678 5403210.123 0.1\n512346.25 5403211.5 16777217\n' > utm.xyz
-expect 0 "$PCGPU" info utm.xyz
-stdout_has '^  x +float64 +512345\.678 +512346\.25 '
+says '^  x +float64 +512345\.678 +512346\.25 ' "$PCGPU" info utm.xyz
 stdout_has '^  y +float64 +5403210\.123 +5403211\.5 '
 stdout_has '^  offset: 512346 5403211 '
-expect 0 "$PCGPU" info utm.xyz --json -
-stdout_has '"min": 512345\.678, "max": 512346\.25,'
+says '"min": 512345\.678, "max": 512346\.25,' "$PCGPU" info utm.xyz --json -
 echo '0.1 123456.79 1e-7 16777216' | floats > digits.bin
-expect 0 "$PCGPU" info digits.bin --json -
-stdout_has '"min": 0\.1, .*"min": 123456\.79, .*"min": 1e-07, .*"min": 16777216,'
+says '"min": 0\.1, .*"min": 123456\.79, .*"min": 1e-07, .*"min": 16777216,' "$PCGPU" info digits.bin --json -
 
 # Two scans in one file, a micrometre apart.
 awk 'BEGIN { for (i = 0; i < 800; i++) { x = i % 40 * 0.5; y = int(i / 40) * 0.5; print x, y, 0; print x + 1e-4, y, 1e-4 }
     for (i = 0; i < 2500; i++) print 30 + i % 40 * 0.5, int(i / 40) * 0.5, 0 }' > twice.xyz
-expect 0 "$PCGPU" info twice.xyz
-stdout_has 'near-duplicates, such as of two scans'
+says 'near-duplicates, such as of two scans' "$PCGPU" info twice.xyz
 
 # What a file says besides its points: encoding, organized size, faces.
 HEAD='VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\n'
 printf "${HEAD}WIDTH 2\nHEIGHT 2\nPOINTS 4\nDATA ascii\n1 2 3\n4 5 6\n7 8 9\nnan nan nan\n" > o.pcd
-expect 0 "$PCGPU" info o.pcd
-stdout_has '^  encoding: ascii$'
+says '^  encoding: ascii$' "$PCGPU" info o.pcd
 stdout_has '^  organized: 2 x 2$'
-expect 0 "$PCGPU" info --json - o.pcd
-stdout_has '"encoding": "ascii", "width": 2, "height": 2,'
+says '"encoding": "ascii", "width": 2, "height": 2,' "$PCGPU" info --json - o.pcd
 XYZ='property float x\nproperty float y\nproperty float z\n'
 printf "ply\nformat ascii 1.0\nelement vertex 3\n${XYZ}element face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 1\n1 0 0\n0 1 0\n3 0 1 2\n" > m.ply
-expect 0 "$PCGPU" info m.ply
-stdout_has '^  mesh: 1 faces$'
-expect 0 "$PCGPU" info --json - m.ply
-stdout_has '"faces": 1,'
+says '^  mesh: 1 faces$' "$PCGPU" info m.ply
+says '"faces": 1,' "$PCGPU" info --json - m.ply
 expect 0 pcgpu sample -m 2 m.ply -o binary.ply
-expect 0 "$PCGPU" info binary.ply
-stdout_has '^  encoding: binary, little endian$'
+says '^  encoding: binary, little endian$' "$PCGPU" info binary.ply
 expect 0 pcgpu sample -m 2 m.ply -o a.npy
-expect 0 "$PCGPU" info a.npy
-stdout_has '^  encoding: <f4 \(2, 3\)$'
+says '^  encoding: <f4 \(2, 3\)$' "$PCGPU" info a.npy
 expect 0 pcgpu sample -m 2 m.ply -o a.las
-expect 0 "$PCGPU" info a.las
-stdout_has '^  encoding: LAS 1\.2, point format 0, steps of '
+says '^  encoding: LAS 1\.2, point format 0, steps of ' "$PCGPU" info a.las
 
 # Depth images without a camera: 65535 is no depth, either; pictures.
 printf 'P5 2 3 65535\n\000\000\003\350\007\320\000\000\377\377\013\270' > d.pgm
-expect 0 "$PCGPU" info d.pgm
-stdout_has '^d\.pgm: pgm, 2 x 3 pixels, 16-bit, a depth image$'
+says '^d\.pgm: pgm, 2 x 3 pixels, 16-bit, a depth image$' "$PCGPU" info d.pgm
 stdout_has '^  depth: 1000 to 3000 units; where a unit is a millimetre, 1 to 3 m$'
 stdout_has '^  without depth: 3 pixels, 50\.0 %, of which 1 are saturated'
 expect 0 "$PCGPU" info --json - d.pgm
 stdout_has '"kind": "depth image", "format": "pgm", "width": 2, "height": 3, "bits": 16, "channels": 1, "min": 1000, "max": 3000, "without_depth": 0\.5, '
-expect 0 "$PCGPU" info "$PCGPU_SOURCE/testdata/pictures/sample.png"
-stdout_has '8-bit, in colour: a picture and no depth'
+says '8-bit, in colour: a picture and no depth' "$PCGPU" info "$PCGPU_SOURCE/testdata/pictures/sample.png"
 printf 'P5 2 2 255\nabcd' > grey.pgm
-expect 0 "$PCGPU" info grey.pgm
-stdout_has '^grey\.pgm: pgm, 2 x 2 pixels, 8-bit, greyscale: a picture'
+says '^grey\.pgm: pgm, 2 x 2 pixels, 8-bit, greyscale: a picture' "$PCGPU" info grey.pgm
 
 # Poses, whatever their format: by content.
 printf '# t x y z q\n10 0 0 0 0 0 0 1\n10.5 3 4 0 0 0 0 1\n11 3 4 12 0 0 0.70710678 0.70710678\n# lost 11.5\n' > tum.txt
-expect 0 "$PCGPU" info tum.txt
-stdout_has '^tum\.txt: poses, TUM, 4 poses, 1 of them missing$'
+says '^tum\.txt: poses, TUM, 4 poses, 1 of them missing$' "$PCGPU" info tum.txt
 stdout_has '^  path: 17 m and 90 degree in all, 13 m from the first to the last, at most 12 m in a step$'
 stdout_has '^  times: 10 to 11\.5, 1\.5 s, 2 poses per second$'
 expect 0 "$PCGPU" info tum.txt --json -
@@ -103,15 +84,12 @@ stdout_has '"kind": "poses", "format": "TUM", "poses": 4, "missing": 1, "length"
 cat tum.txt | "$PCGPU" info - > "$OUT" 2> "$ERR"
 expected 0 $?
 stdout_has '^standard input: poses, TUM, 4 poses'
-expect 0 "$PCGPU" info "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"
-stdout_has 'poses, KITTI, 4 poses$'
+says 'poses, KITTI, 4 poses$' "$PCGPU" info "$PCGPU_SOURCE/testdata/room/poses_kitti.txt"
 printf '0 0 1\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n1 1 2\n1 0 0 2\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' > two.log
-expect 0 "$PCGPU" info two.log
-stdout_has '^two\.log: poses, Open3D \.log, 2 poses$'
+says '^two\.log: poses, Open3D \.log, 2 poses$' "$PCGPU" info two.log
 # Twelve columns that are no rotation are points.
 printf '1 2 3 4 5 6 7 8 9 10 11 12\n2 3 4 5 6 7 8 9 10 11 12 13\n' > twelve.txt
-expect 0 "$PCGPU" info twelve.txt
-stdout_has '^twelve\.txt: xyz, 2 points, 12 columns$'
+says '^twelve\.txt: xyz, 2 points, 12 columns$' "$PCGPU" info twelve.txt
 
 # Configurations: for which commands, what the keys mean.
 expect 0 "$PCGPU" info "$PCGPU_SOURCE/configs/pillar.yaml"
@@ -122,11 +100,9 @@ stdout_has '^  the grid has 432 x 496 x 1 cells$'
 expect 0 "$PCGPU" info --json - "$PCGPU_SOURCE/configs/kinect.yaml"
 stdout_has '"kind": "configuration", "commands": \{.*"register": \{.*"voxel_size": 0\.05'
 echo 'count: 10' > text
-expect 0 "$PCGPU" info text
-stdout_has '^text: a configuration that these commands can read: sample$'
+says '^text: a configuration that these commands can read: sample$' "$PCGPU" info text
 for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml "$PCGPU_SOURCE"/tests/cli/openpcdet/cfgs/*/*.yaml; do
-    expect 0 "$PCGPU" info "$CONFIG"
-    stdout_has ': a configuration'
+    says ': a configuration' "$PCGPU" info "$CONFIG"
 done
 
 # A file or a pipe on standard input is the input; without one the build is described.

@@ -9,8 +9,7 @@ size_is out.bin 1000
 rm out.bin
 
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 2 3\n4 5 6\n' > good.ply
-expect 0 pcgpu sample -m 2 good.ply --output-format ply-ascii -o -
-stdout_has '^1 2 3$'
+says '^1 2 3$' pcgpu sample -m 2 good.ply --output-format ply-ascii -o -
 stdout_has '^4 5 6$'
 cp a.bin file.nonsense
 expect 0 pcgpu sample -m 1 -F bin file.nonsense -o out.bin
@@ -24,8 +23,7 @@ rm out.bin
 
 # Columns keep their names; lists, other elements and comments are read past.
 printf 'ply\nformat ascii 1.0\ncomment hello\nelement camera 1\nproperty double f\nelement vertex 3\nproperty uchar red\nproperty double z\nproperty float y\nproperty list uchar int parts\nproperty float x\nproperty ushort ring\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0.5\n255 3 2 2 7 8 1 65535\n0 6 5 0 4 1\n9 0 0 1 3 1.5 2\n3 0 1 2\n' > rich.ply
-expect 0 pcgpu sample -m 2 rich.ply --output-format ply-ascii -o -
-stdout_has '^property uchar red$'
+says '^property uchar red$' pcgpu sample -m 2 rich.ply --output-format ply-ascii -o -
 stdout_has '^property ushort ring$'
 stdout_has '^1 2 3 255 65535$'
 stdout_has '^4 5 6 0 1$'
@@ -34,12 +32,10 @@ stderr_is ''
 # Points that are not finite: dropped with a warning that counts them; indices are those of the file.
 { echo 'nan 0 0 1'; echo '5 0 0 2'; echo '0 inf 0 3'; echo '1 0 0 4'; echo '0 0 -inf 5'; echo '2 0 0 nan'; } |
     floats > holes.bin
-expect 0 pcgpu sample -m 3 --start 1 holes.bin -o out.bin --indices i
-stderr_has '^pcgpu: holes\.bin: warning: .*3'
+tells '^pcgpu: holes\.bin: warning: .*3' pcgpu sample -m 3 --start 1 holes.bin -o out.bin --indices i
 [ "$(integers i | tr '\n' ' ')" = '1 3 5 ' ] || die "indices are $(integers i | tr '\n' ' ')"
 rm out.bin i
-expect 0 pcgpu sample -q -m 3 --start 1 holes.bin -o out.bin
-stderr_is ''
+quiet pcgpu sample -q -m 3 --start 1 holes.bin -o out.bin
 rm out.bin
 # The first pick is the first record that can be one, of each input; one that is asked for must be able to.
 expect 0 pcgpu sample -m 3 --start 1 holes.bin -o wanted.bin --indices wanted
@@ -59,8 +55,7 @@ stdout_has 'start: "first"'
 expect 0 pcgpu sample --config start.yaml holes.bin -f -o out.bin
 same out.bin wanted.bin
 rm -r both start.yaml wanted wanted.bin out.bin i
-expect 0 pcgpu voxelize --range=-9,-9,-9,9,9,9 --voxel-size 1 holes.bin -o v.bin --set point-voxel=pv
-stderr_has 'warning: .*3'
+tells 'warning: .*3' pcgpu voxelize --range=-9,-9,-9,9,9,9 --voxel-size 1 holes.bin -o v.bin --set point-voxel=pv
 [ "$(integers pv | tr '\n' ' ')" = '-1 0 -1 1 -1 2 ' ] || die "point-voxel is $(integers pv | tr '\n' ' ')"
 # The sub-folder that an output keeps is below -o, whoever made the list.
 mkdir -p data home

@@ -2,6 +2,8 @@
 # removed at the end, and stops at the first difference, which it prints.
 #
 #   expect CODE COMMAND...   runs it, stdin empty; stops unless it exits with CODE. Leaves stdout and stderr in $OUT, $ERR
+#   says PATTERN COMMAND..., tells PATTERN COMMAND...: expect 0, with PATTERN on stdout, on stderr
+#   gives FILE COMMAND..., quiet COMMAND...: expect 0, with the bytes of FILE on stdout, with nothing on stderr
 #   stdout_is TEXT, stderr_is TEXT, stdout_has PATTERN, stderr_has PATTERN (extended regular expressions)
 #   same A B, absent FILE..., present FILE..., size_is FILE BYTES, only NAME... (what the folder holds)
 #   cloud N > x.bin          N points of 4 float32: a spiral, so that no two distances are equal
@@ -63,10 +65,14 @@ stderr_is() { is_text "$ERR" "$1"; }
 stdout_has() { grep -Eq -e "$1" "$OUT" || die "stdout does not have: $1"; checked; }
 stderr_has() { grep -Eq -e "$1" "$ERR" || die "stderr does not have: $1"; checked; }
 stderr_lacks() { ! grep -Eq -e "$1" "$ERR" || die "stderr has: $1"; checked; }
+says() { ASKED=$1 && shift && expect 0 "$@" && stdout_has "$ASKED"; }
+tells() { ASKED=$1 && shift && expect 0 "$@" && stderr_has "$ASKED"; }
+quiet() { expect 0 "$@" && stderr_is ''; }
 # One line, which matches.
 stderr_is_one() { [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line on stderr'; stderr_has "$1"; }
 
 same() { cmp -s "$1" "$2" || die "$1 and $2 differ"; checked; }
+gives() { ASKED=$1 && shift && expect 0 "$@" && same "$OUT" "$ASKED"; }
 differ() { ! cmp -s "$1" "$2" || die "$1 and $2 are the same"; checked; }
 absent() { for FILE; do [ ! -e "$FILE" ] || die "$FILE exists"; checked; done; }
 present() { for FILE; do [ -s "$FILE" ] || die "$FILE is missing or empty"; checked; done; }

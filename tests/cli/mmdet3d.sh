@@ -11,11 +11,9 @@ holds() {
     printf '%b\n' "$1" > c.py
     EFFECT=$2
     shift 2
-    expect 0 convert "$@" c.py
-    stderr_is ''
+    quiet convert "$@" c.py
     cp "$OUT" c.yaml
-    expect 0 pcgpu voxelize --config c.yaml ${COMMAND_LINE:-} --dry-run a.bin
-    stderr_is ''
+    quiet pcgpu voxelize --config c.yaml ${COMMAND_LINE:-} --dry-run a.bin
     GOT=$(sed -n 's/^  \(range\|voxel_size\|max_points\|max_voxels\|layout\|voxelization\): //p' "$OUT" | tr '\n' '|')
     [ "$GOT" = "$EFFECT|" ] || die "in effect: $GOT, expected: $EFFECT|"
 }
@@ -105,6 +103,5 @@ fi
 
 # The encoder's columns are a comment.
 printf '%s\n' "$(model "$L" '' ", voxel_encoder=dict(type='HardSimpleVFE', num_features=5)")" > c.py
-expect 0 convert c.py
-stdout_has '^# The encoder takes 5 columns; --fields'
+says '^# The encoder takes 5 columns; --fields' convert c.py
 finish

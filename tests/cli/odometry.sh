@@ -19,13 +19,11 @@ for reference in previous keyframe model; do
         die "$reference: the second pose is off: $(line $reference.txt 2)"
     awk 'NR % 2 { if ($4 > 0.003 || $4 < -0.003 || $8 > 0.003 || $8 < -0.003) exit 1 }' $reference.txt ||
         die "$reference: the way back is off"
-    expect 0 pcgpu odometry --cpu --threads 1 --reference $reference s?.bin --trajectory -
-    same "$OUT" $reference.txt
+    gives $reference.txt pcgpu odometry --cpu --threads 1 --reference $reference s?.bin --trajectory -
 done
 
 # Without --trajectory it goes to standard output, which messages call by that name.
-expect 0 pcgpu odometry --cpu -v s?.bin
-same "$OUT" model.txt
+gives model.txt pcgpu odometry --cpu -v s?.bin
 stderr_has '^pcgpu: standard output: 7 scans in '
 
 # The formats say the same.
@@ -136,26 +134,22 @@ printf '5\n6.5\n7\n7.5\n8\n9\n10\n' > kitti/sequences/07/times.txt
 echo 'Tr: 0 -1 0 0 0 0 -1 0 1 0 0 0' > kitti/sequences/07/calib.txt
 paste -sd' ' "$DATA/street_T.txt" | awk '{ for (i = 0; i < 7; i++) if (i % 2) # as C T C^-1 with C = Tr
     print $6, $7, -$5, -$8, $10, $11, -$9, -$12, -$2, -$3, $1, $4; else print 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0 }' > kitti/poses/07.txt
-expect 0 pcgpu odometry --cpu kitti/sequences/07 --trajectory k.txt --trajectory-format tum
-stdout_has '^4 poses compared, 0 missing, 1.6'
+says '^4 poses compared, 0 missing, 1.6' pcgpu odometry --cpu kitti/sequences/07 --trajectory k.txt --trajectory-format tum
 awk '$1 == "RMSE" && $2 < 0.005 { good = 1 } END { exit !good }' "$OUT" || die 'the truth is not that of the scans'
 [ "$(cut -d' ' -f1 k.txt | paste -sd' ')" = '5 6.5 7 8' ] || die "the times are $(cut -d' ' -f1 k.txt | paste -sd' ')"
 expect 0 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k2.txt --rate 2 --trajectory-format tum
 [ "$(cut -d' ' -f1 k2.txt | paste -sd' ')" = '0 0.5 1 2' ] || die "with --rate: $(cut -d' ' -f1 k2.txt | paste -sd' ')"
 ln -s sequences/07 kitti/link
 for how in 'kitti/sequences/07 .' 'kitti/sequences/07/velodyne ..' 'kitti link'; do
-    expect 0 env -C "${how% *}" "$PCGPU" odometry --cpu "${how#* }" --dry-run
-    stdout_has 'ground_truth: ".*/kitti/sequences/07/../../poses/07.txt"'
+    says 'ground_truth: ".*/kitti/sequences/07/../../poses/07.txt"' env -C "${how% *}" "$PCGPU" odometry --cpu "${how#* }" --dry-run
 done
 # Scans alone have the lines of the numbers in their names, too.
 expect 0 pcgpu odometry --cpu kitti/sequences/07/velodyne/*.bin --timestamps kitti/sequences/07/times.txt --trajectory k6.txt --trajectory-format tum
 same k6.txt k.txt
 mv kitti/poses/07.txt kitti/sequences/07/poses.txt
-expect 0 pcgpu odometry --cpu kitti/sequences/07/ --dry-run
-stdout_has 'ground_truth: "kitti/sequences/07/poses.txt"'
+says 'ground_truth: "kitti/sequences/07/poses.txt"' pcgpu odometry --cpu kitti/sequences/07/ --dry-run
 stdout_has 'calibration: "kitti/sequences/07/calib.txt"'
-expect 0 pcgpu odometry --cpu kitti/sequences/07/ --ground-truth k.txt --trajectory k3.txt
-stdout_has '^  RMSE 0.000000 m'
+says '^  RMSE 0.000000 m' pcgpu odometry --cpu kitti/sequences/07/ --ground-truth k.txt --trajectory k3.txt
 # The scanner of KITTI is known by the cameras; other sequences in such folders are not corrected.
 for camera in 'P0: 707.0912 0 601.8873 0 0 707.0912 183.1104 0 0 0 1 0' 'P0: 500 0 320 0 0 500 240 0 0 0 1 0'; do
     { echo "$camera"; cat kitti/sequences/07/calib.txt; } > kitti/calib.txt
@@ -163,19 +157,16 @@ for camera in 'P0: 707.0912 0 601.8873 0 0 707.0912 183.1104 0 0 0 1 0' 'P0: 500
     cp -r kitti/sequences/07/* "kitti/${camera%% 0*}"
     cp kitti/calib.txt "kitti/${camera%% 0*}"
 done
-expect 0 pcgpu odometry --cpu 'kitti/P0: 707.0912' --dry-run
-stdout_has 'beam_correction: 0.205$'
+says 'beam_correction: 0.205$' pcgpu odometry --cpu 'kitti/P0: 707.0912' --dry-run
 stderr_has "KITTI's scanner: its beams are corrected by 0.205 degree"
-expect 0 pcgpu odometry --cpu 'kitti/P0: 707.0912' --dry-run --beam-correction 0
-stdout_has 'beam_correction: 0$'
+says 'beam_correction: 0$' pcgpu odometry --cpu 'kitti/P0: 707.0912' --dry-run --beam-correction 0
 stderr_is ''
 expect 0 pcgpu odometry --cpu 'kitti/P0: 500' --dry-run
 ! grep -q beam_correction "$OUT" || die 'the angle is known before the scans are read'
 stderr_is ''
 head -n 2 kitti/sequences/07/poses.txt > few.txt
 mv few.txt kitti/sequences/07/poses.txt
-expect 0 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k4.txt
-stderr_has 'poses.txt: .*2 poses for 4 scans; no errors will be printed'
+tells 'poses.txt: .*2 poses for 4 scans; no errors will be printed' pcgpu odometry --cpu kitti/sequences/07/ --trajectory k4.txt
 stdout_is ''
 head -n 2 kitti/sequences/07/times.txt > few.txt
 mv few.txt kitti/sequences/07/times.txt
@@ -190,23 +181,19 @@ expect 1 pcgpu odometry --cpu kitti/sequences/07/ --trajectory k5.txt
 stderr_has 'times.txt: 3 times for 2 scans; give one line per scan'
 
 # The evaluation.
-expect 0 pcgpu evaluate model.txt --ground-truth model.txt
-stdout_has '^7 poses compared, 0 missing, 4.8'
+says '^7 poses compared, 0 missing, 4.8' pcgpu evaluate model.txt --ground-truth model.txt
 stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 stdout_has 'shorter than the 100 m'
 expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --json e.jsonl
 grep -q '"evaluation": {"poses": 7, "missing": 0, ' e.jsonl || die 'no evaluation in --json'
 expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt
 mv "$OUT" table.txt
-expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot errors.png # the charts are in tests/oracle/test_view.py
-same "$OUT" table.txt
+gives table.txt pcgpu evaluate tum.txt --ground-truth matrix.txt --plot errors.png # the charts are in tests/oracle/test_view.py
 [ "$(head -c 4 errors.png | od -An -c | tr -d ' ')" = '211PNG' ] || die 'the charts are not a picture'
 expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot plots/
 same plots/tum.png errors.png
-expect 0 pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
-stdout_has '^7 poses compared, 0 missing'
-expect 0 pcgpu odometry --cpu s?.bin --ground-truth model.txt
-same "$OUT" model.txt
+says '^7 poses compared, 0 missing' pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
+gives model.txt pcgpu odometry --cpu s?.bin --ground-truth model.txt
 stderr_has '^7 poses compared, 0 missing'
 printf 'Tr: 1 0 0 1 0 1 0 2 0 0 1 3\n' > calib.txt
 expect 0 pcgpu evaluate model.txt --ground-truth model.txt --calibration calib.txt
@@ -226,8 +213,7 @@ for TURN in 1 -1; do
         records $FILE.bin | awk -v turn=$TURN '{ t = turn * atan2($2, $1) / 6.283185307 + 0.3; $4 = t - (t < 0 ? -1 : int(t)); print }' |
             floats > turn_$FILE.bin
     done
-    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -f
-    stderr_has 'deskewed by column 3'
+    tells 'deskewed by column 3' pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -f
     expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -f
     same turn.txt time.txt
     expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory none.txt --deskew none -f
@@ -251,6 +237,5 @@ stderr_has '^pcgpu: loops.txt: 0 loops among [0-9]+ places? '
 lines loops.jsonl 8
 tail -n 1 loops.jsonl | grep -q '"exit_code": 0, "loop_closure": {"frames": 7, .*"converged": true, "moved": 0, "loops": \[\]}}$' ||
     die 'the object of the loops is another'
-expect 0 pcgpu odometry --cpu s?.bin --loops --trajectory-format tum --timestamps times.txt
-same "$OUT" tum2.txt
+gives tum2.txt pcgpu odometry --cpu s?.bin --loops --trajectory-format tum --timestamps times.txt
 finish

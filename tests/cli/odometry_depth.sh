@@ -19,16 +19,14 @@ for reference in previous keyframe model; do
         for (k = 4; k <= 12; k += 4) if ($k - $(k + 12) > 0.002 || $(k + 12) - $k > 0.002) bad = 1
         for (k = 1; k <= 12; k++) if (k % 4 && ($k - $(k + 12) > 0.001 || $(k + 12) - $k > 0.001)) bad = 1
     } END { exit bad }' || die "$reference: a pose is off"
-    expect 0 $RUN --cpu --threads 1 --reference $reference f?.png --trajectory -
-    same "$OUT" $reference.txt
+    gives $reference.txt $RUN --cpu --threads 1 --reference $reference f?.png --trajectory -
     expect 0 $RUN --reference $reference f?.png --trajectory auto.txt
     same auto.txt $reference.txt
     rm auto.txt
 done
 differ previous.txt model.txt
 grep -q '"lost": false.*"T_world_frame"' model.jsonl || die 'a line of --json has no pose'
-expect 0 $RUN f?.png --trajectory scored.txt --ground-truth poses_kitti.txt
-stdout_has 'absolute trajectory error'
+says 'absolute trajectory error' $RUN f?.png --trajectory scored.txt --ground-truth poses_kitti.txt
 
 # The model is written, too: its surface, and triangles.
 expect 0 $RUN --cpu f?.png --trajectory t.txt -o model.ply --mesh mesh.ply --json model2.jsonl

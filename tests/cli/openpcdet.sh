@@ -8,14 +8,12 @@ cloud 3000 > a.bin
 # voxelization, with "|" between them; in the layout of OpenPCDet, unless the features are others than the points. Read
 # again as a file of pcgpu it is the same, and so is the output.
 effect() {
-    expect 0 pcgpu voxelize "$@" --dry-run a.bin
-    stderr_is ''
+    quiet pcgpu voxelize "$@" --dry-run a.bin
     GOT=$(sed -n 's/^  \(range\|voxel_size\|max_points\|max_voxels\|features\|voxelization\): //p' "$OUT" | tr '\n' '|')
     [ "$GOT" = "$EFFECT|" ] || die "in effect: $GOT, expected: $EFFECT|"
     case $EFFECT in *'"points"'*) stdout_has 'layout: "openpcdet"' ;; *) stdout_has 'layout: "pcgpu"' ;; esac
     cp "$OUT" effect.yaml
-    expect 0 pcgpu voxelize --config effect.yaml --dry-run a.bin
-    same "$OUT" effect.yaml
+    gives effect.yaml pcgpu voxelize --config effect.yaml --dry-run a.bin
     expect 0 pcgpu voxelize "$@" a.bin -f -o file.npz
     expect 0 pcgpu voxelize --config effect.yaml a.bin -f -o effect.npz
     same file.npz effect.npz
@@ -35,8 +33,7 @@ EFFECT="$SECOND|40000|\"points\"|\"hard\"" effect --config "$SHAPES/cfgs/dataset
 for PAIR in second.yaml:second.yaml pointpillar.yaml:pillar.yaml; do
     expect 0 pcgpu voxelize --layout pcgpu --config "$MODELS/${PAIR%:*}" --dry-run a.bin
     sed 's/features: "pillar"/features: "points"/' "$OUT" > theirs.yaml
-    expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/${PAIR#*:}" --dry-run a.bin
-    same "$OUT" theirs.yaml
+    gives theirs.yaml pcgpu voxelize --config "$PCGPU_SOURCE/configs/${PAIR#*:}" --dry-run a.bin
 done
 # The command line wins, and so does a later file.
 EFFECT="$PILLARS|7|\"points\"|\"hard\"" effect --features points --config "$MODELS/pointpillar.yaml" --max-voxels 7
@@ -117,8 +114,7 @@ rm -f c.yaml file.npz effect.npz effect.yaml
 
 # Inputs with other columns than the encoder takes.
 printf '%b\n' "$VOXELS\nPOINT_FEATURE_ENCODING: {src_feature_list: [x, y, z, i, t], used_feature_list: [x, y, z, i, t]}" > c.yaml
-expect 0 pcgpu voxelize --config c.yaml --dry-run a.bin
-stdout_has 'fields: 5'
+says 'fields: 5' pcgpu voxelize --config c.yaml --dry-run a.bin
 expect 0 pcgpu voxelize --config c.yaml --fields 4 --layout pcgpu a.bin -o x.npz
 rm x.npz
 

@@ -47,8 +47,7 @@ for METHOD in ndt plane; do
         die "--init auto found $(cat "$OUT")"
     grep -q '"starts": *[1-5],' found.json || die 'the starts that were tried are not in --json'
     cp "$OUT" ../found
-    expect 0 pcgpu register --method $METHOD --init auto --threads 3 turned.bin "$STREET" -f --json found.json
-    same "$OUT" ../found
+    gives ../found pcgpu register --method $METHOD --init auto --threads 3 turned.bin "$STREET" -f --json found.json
 done
 expect 0 pcgpu register --init auto --dry-run turned.bin "$STREET"
 stdout_has '^ *init: "?auto'
@@ -60,14 +59,12 @@ expect 0 pcgpu register $TUNE source.bin target.bin --init ./auto
 for METHOD in ndt plane point gicp; do
     expect 0 pcgpu register $TUNE --cpu --threads 1 --method $METHOD source.bin target.bin
     cp "$OUT" ../one
-    expect 0 pcgpu register $TUNE --cpu --threads 3 --method $METHOD source.bin target.bin
-    same "$OUT" ../one
+    gives ../one pcgpu register $TUNE --cpu --threads 3 --method $METHOD source.bin target.bin
 done
 
 # The aligned source keeps its records, names and format.
 expect 0 pcgpu register $TUNE source.bin target.bin -o moved.ply
-expect 0 "$PCGPU" info moved.ply
-stdout_has 10800
+says 10800 "$PCGPU" info moved.ply
 stdout_has intensity
 expect 0 pcgpu register $TUNE source.bin target.bin -o - # then the cloud is on stdout, not the matrix
 size_is "$OUT" 172800

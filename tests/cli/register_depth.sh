@@ -11,32 +11,25 @@ stderr_has 'converged after [0-9]+ iterations, associated by projection: [0-9]+ 
 stderr_has ': maps [0-9.]+ s$'
 stderr_has ': level 3 [0-9.]+ s$'
 cp "$OUT" auto.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set association=projective --json r.json
-same "$OUT" auto.txt
+gives auto.txt pcgpu register --config "$CAMERA" "$A" "$B" --set association=projective --json r.json
 LAST='the JSON of a projective registration'
 grep -q '"association": "projective", "T_target_source"' r.json || die 'no association in the result'
 grep -q '"level_iterations": \[4, 5, 10\]' r.json || die 'no level_iterations among the parameters'
 grep -Eq '"source_points": [0-9]{6}, "target_points": [0-9]{6}' r.json || die 'no pixels in the result'
 grep -Eq '"points_in": [0-9]{6}' r.json || die 'no points_in'
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -q --threads 1
-same "$OUT" auto.txt
+gives auto.txt pcgpu register --config "$CAMERA" "$A" "$B" -q --threads 1
 
 # As clouds: asked for, by a method, or with a cloud.
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set association=nearest --json r.json -f -v
-stderr_has 'points matched'
+tells 'points matched' pcgpu register --config "$CAMERA" "$A" "$B" --set association=nearest --json r.json -f -v
 grep -q '"association": "nearest"' r.json || die 'the association of clouds'
 cp "$OUT" nearest.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --method ndt
-same "$OUT" nearest.txt
+gives nearest.txt pcgpu register --config "$CAMERA" "$A" "$B" --method ndt
 expect 0 pcgpu voxelize --config "$CAMERA" --voxel-size 0.02 "$B" -o b.ply
-expect 0 pcgpu register --config "$CAMERA" "$A" b.ply -v
-stderr_has 'points matched'
+tells 'points matched' pcgpu register --config "$CAMERA" "$A" b.ply -v
 
 # Options that are its own.
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set level-iterations=4,5,10 --set levels=3
-same "$OUT" auto.txt
-expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set target-camera=525,525,319.5,239.5
-same "$OUT" auto.txt
+gives auto.txt pcgpu register --config "$CAMERA" "$A" "$B" --set level-iterations=4,5,10 --set levels=3
+gives auto.txt pcgpu register --config "$CAMERA" "$A" "$B" --set target-camera=525,525,319.5,239.5
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set level-iterations=0,3 --json r.json -f
 grep -q '"level_iterations": \[0, ' r.json || die 'a level without iterations'
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set levels=1 --json r.json -f
@@ -45,10 +38,8 @@ expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set levels=6
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --set bilateral=0.03
 ! cmp -s "$OUT" auto.txt || die 'the bilateral filter does nothing'
 printf 'camera: [525, 525, 319.5, 239.5]\nregister: {level_iterations: [4, 5, 10], association: projective, target_camera: {fx: 525, fy: 525, cx: 319.5, cy: 239.5}}\n' > c.yaml
-expect 0 pcgpu register --config c.yaml "$A" "$B"
-same "$OUT" auto.txt
-expect 0 pcgpu register --config c.yaml --dry-run "$A" "$B"
-stdout_has '^  level_iterations: \[4, 5, 10\]$'
+gives auto.txt pcgpu register --config c.yaml "$A" "$B"
+says '^  level_iterations: \[4, 5, 10\]$' pcgpu register --config c.yaml --dry-run "$A" "$B"
 stdout_has '^  association: "?projective"?$'
 
 # The configuration in effect gives the same again, whatever was left to the inputs.
@@ -59,20 +50,16 @@ for WORDS in '' '--set levels=2' '--set max-distance=0.2 --min-score 0.5'; do
     cp "$OUT" effect.yaml
     stdout_has '^  association: "projective"$'
     ! grep -q '^  method:' effect.yaml || die 'a method of clouds is in effect'
-    expect 0 pcgpu register --config effect.yaml --dry-run "$A" "$B"
-    same "$OUT" effect.yaml
-    expect 0 pcgpu register --config effect.yaml "$A" "$B"
-    same "$OUT" wanted.txt
+    gives effect.yaml pcgpu register --config effect.yaml --dry-run "$A" "$B"
+    gives wanted.txt pcgpu register --config effect.yaml "$A" "$B"
 done
-expect 0 pcgpu register --config "$CAMERA" --method ndt --dry-run "$A" "$B"
-stdout_has '^  method: "ndt"$'
+says '^  method: "ndt"$' pcgpu register --config "$CAMERA" --method ndt --dry-run "$A" "$B"
 printf '%s\t%s\n' "$A" "$B" > effect_pairs.txt
 expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt
 cp "$OUT" wanted.txt
 expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --dry-run
 cp "$OUT" effect.yaml
-expect 0 pcgpu register --config effect.yaml --pairs effect_pairs.txt
-same "$OUT" wanted.txt
+gives wanted.txt pcgpu register --config effect.yaml --pairs effect_pairs.txt
 # Each pair of a list tells its own.
 expect 0 pcgpu voxelize --config "$CAMERA" --voxel-size 0.02 "$B" -o effect.ply
 printf '%s\t%s\n' "$A" effect.ply >> effect_pairs.txt
@@ -86,8 +73,7 @@ LAST='the JSON of a list of images and clouds'
 # A start, a moved source, and a list of pairs.
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" --init auto.txt --transform again.txt
 expect 0 pcgpu register --config "$CAMERA" "$A" "$B" -o moved.ply
-expect 0 pcgpu info moved.ply
-stdout_has '^moved\.ply: ply, [0-9]+ points, 3 columns$'
+says '^moved\.ply: ply, [0-9]+ points, 3 columns$' pcgpu info moved.ply
 expect 0 pcgpu register --config "$CAMERA" "$A" "$A"
 stdout_is '1 0 0 0
 0 1 0 0

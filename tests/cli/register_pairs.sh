@@ -44,8 +44,7 @@ done
 for PAIR in 's1.bin t.bin' 's2.bin t.bin' 's3.bin t.bin' 't.bin s3.bin' 's1.bin s2.bin'; do
     pcgpu register $TUNE --init auto $PAIR --set transform-format=kitti < /dev/null 2> /dev/null
 done > ../expected
-expect 0 pcgpu register $TUNE --init auto --threads 2 --pairs list --set transform-format=kitti
-same "$OUT" ../expected
+gives ../expected pcgpu register $TUNE --init auto --threads 2 --pairs list --set transform-format=kitti
 expect 0 pcgpu register $TUNE --pairs list --set transform-format=kitti
 cp "$OUT" ../lines
 pcgpu register $TUNE --pairs - --set transform-format=kitti < list > "$OUT" 2> "$ERR"
@@ -148,6 +147,5 @@ printf 's1.bin t.what\n' > wrong
 expect 1 pcgpu register --pairs wrong
 stderr_has '^pcgpu: wrong:1: t\.what: No such file or directory; '
 # --dry-run looks at every cloud of the list.
-expect 0 pcgpu register --pairs list --dry-run
-stdout_has '^ *pairs: "?list"?$'
+says '^ *pairs: "?list"?$' pcgpu register --pairs list --dry-run
 finish

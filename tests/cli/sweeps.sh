@@ -36,8 +36,7 @@ for THREADS in 1 3; do
 done
 same out1/a.npz out3/a.npz
 same out1/b.npz out3/b.npz
-expect 0 pcgpu sample --set sweeps=2 $LIST -m 2 b.bin --dry-run
-stdout_has '^  sweeps: 2$'
+says '^  sweeps: 2$' pcgpu sample --set sweeps=2 $LIST -m 2 b.bin --dry-run
 stdout_has '^  scans: "scans.txt"$'
 expect 0 pcgpu sample -m 2 b.bin --dry-run
 ! grep -q sweeps "$OUT" || die 'sweeps are not in effect'

@@ -29,8 +29,7 @@ for FILE in open3d.log matrices.txt folder timed.txt; do
     expect 0 $FUSE --poses $FILE $FRAMES -o got.ply -f
     same got.ply wanted.ply
     expect 0 $FUSE --poses $FILE $FRAMES -o dry.ply --dry-run
-    expect 0 pcgpu evaluate $FILE --ground-truth kitti.txt
-    stdout_has "(^|[^0-9])$POSES( |$)"
+    says "(^|[^0-9])$POSES( |$)" pcgpu evaluate $FILE --ground-truth kitti.txt
 done
 expect 0 "$PCGPU" info open3d.log matrices.txt folder/frame-000000.pose.txt trajectory.json timed.txt
 stdout_has 'open3d\.log: poses, Open3D \.log, 4 poses'
@@ -38,14 +37,12 @@ stdout_has 'matrices\.txt: poses, 4x4 matrices, 4 poses'
 stdout_has 'frame-000000\.pose\.txt: poses, 4x4 matrices, 1 pose$'
 stdout_has 'trajectory\.json: poses, Open3D JSON, 3 poses'
 stdout_has 'timed\.txt: poses, KITTI with times, 4 poses'
-expect 0 pcgpu evaluate exact.txt --ground-truth trajectory.json --json -
-stdout_has '"ate_rmse": 0, '
+says '"ate_rmse": 0, ' pcgpu evaluate exact.txt --ground-truth trajectory.json --json -
 
 # A frame that was lost: nan, inf, or as the C library of Windows writes it.
 for WORD in nan inf -1.#IND; do
     { for ROW in 1 2 3; do echo "$WORD $WORD $WORD $WORD"; done; echo 0 0 0 1; } > folder/frame-000001.pose.txt
-    expect 0 $FUSE --poses folder $FRAMES -o lost.ply -f
-    stderr_has 'frame-000001\.png: warning: has no pose and is left out: line 2 of folder$'
+    tells 'frame-000001\.png: warning: has no pose and is left out: line 2 of folder$' $FUSE --poses folder $FRAMES -o lost.ply -f
 done
 
 # Times since 1970 in nanoseconds, as ORB-SLAM3 writes them, micro- and milliseconds; EuRoC, with w first in its quaternions,
@@ -68,35 +65,29 @@ for FILE in unit1e9.txt unit1e6.txt unit1e3.txt euroc.csv short.csv data.csv; do
     cut -d, -f5- "$OUT" > got.json
     same got.json wanted.json
 done
-expect 0 "$PCGPU" info euroc.csv short.csv unit1e9.txt
-stdout_has '^euroc\.csv: poses, EuRoC, 4 poses'
+says '^euroc\.csv: poses, EuRoC, 4 poses' "$PCGPU" info euroc.csv short.csv unit1e9.txt
 stdout_has '^short\.csv: poses, TUM with w x y z, 4 poses'
 stdout_has '^  times: 14036365[0-9.]* to 14036365[0-9.]*, 1\.5 s, 2 poses per second'
-expect 0 "$PCGPU" view euroc.csv -o path.png
-stderr_is ''
+quiet "$PCGPU" view euroc.csv -o path.png
 sed 2d s.txt > gap.txt
-expect 0 pcgpu evaluate s.txt --ground-truth gap.txt
-stdout_has '^3 poses compared, 0 missing'
+says '^3 poses compared, 0 missing' pcgpu evaluate s.txt --ground-truth gap.txt
 stderr_is 'pcgpu: s.txt: warning: 1 of 4 poses are left out: gap.txt has no pose within 0.02 s, or another pose is nearer to it'
 # A path of ten poses per second against one of a hundred, either way: each true pose has one estimate, the nearest.
 awk 'BEGIN { for (i = 0; i < 300; i++) printf "%.2f %.9f 0 0 0 0 0 1\n", i / 100, i / 10 }' > fast.txt
 awk 'NR % 10 == 1' fast.txt > slow.txt
 cat slow.txt slow.txt | sort -g > twice.txt
 for pair in 'fast slow' 'slow fast' 'twice slow'; do
-    expect 0 pcgpu evaluate ${pair% *}.txt --ground-truth ${pair#* }.txt
-    stdout_has '^30 poses compared, 0 missing, 29.000 m'
+    says '^30 poses compared, 0 missing, 29.000 m' pcgpu evaluate ${pair% *}.txt --ground-truth ${pair#* }.txt
     stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 done
 # Of two lines at one time the first counts, in both files.
 { cat slow.txt; awk 'NR == 7 { $2 += 5; print }' slow.txt; } | sort -s -g -k1,1 > repeated.txt
-expect 0 pcgpu evaluate repeated.txt --ground-truth repeated.txt
-stdout_has '^30 poses compared'
+says '^30 poses compared' pcgpu evaluate repeated.txt --ground-truth repeated.txt
 stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 # The times of --timestamps, for lines that have none.
 awk '{ print 1, 0, 0, $2, 0, 1, 0, 0, 0, 0, 1, 0 }' slow.txt > slow.kitti
 cut -d' ' -f1 slow.txt > slow.times
-expect 0 pcgpu evaluate slow.kitti --timestamps slow.times --ground-truth fast.txt
-stdout_has '^30 poses compared, 0 missing'
+says '^30 poses compared, 0 missing' pcgpu evaluate slow.kitti --timestamps slow.times --ground-truth fast.txt
 stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
 # A gap: the path is the true one, and nothing is measured across it. A circle of 100 m, and 1 % more.
 for scale in 100 101; do
@@ -104,12 +95,10 @@ for scale in 100 101; do
         printf "%.9f %.9f 0 %.9f %.9f %.9f 0 %.9f 0 0 1 0\n", c, -s, r * c, s, c, r * s } }' > circle$scale.txt
 done
 awk 'NR > 100 && NR < 400 { $0 = "nan nan nan nan nan nan nan nan nan nan nan nan" } { print }' circle101.txt > circle_gap.txt
-expect 0 pcgpu evaluate circle101.txt --ground-truth circle100.txt
-stdout_has '^629 poses compared, 0 missing, 627.997 m'
+says '^629 poses compared, 0 missing, 627.997 m' pcgpu evaluate circle101.txt --ground-truth circle100.txt
 stdout_has 'from pose to pose +628 pairs +0.010000 m'
 stdout_has ' 5 m +623 pieces +1.1998 %'
-expect 0 pcgpu evaluate circle_gap.txt --ground-truth circle100.txt
-stdout_has '^330 poses compared, 299 missing, 627.997 m'
+says '^330 poses compared, 299 missing, 627.997 m' pcgpu evaluate circle_gap.txt --ground-truth circle100.txt
 stdout_has 'from pose to pose +328 pairs +0.010000 m'
 stdout_has ' 5 m +318 pieces +1.1998 %'
 # Standard input without a name.
@@ -117,8 +106,7 @@ mv "$OUT" gap.table
 "$PCGPU" evaluate --ground-truth circle100.txt < circle_gap.txt > "$OUT" 2> "$ERR"
 expected 0 $?
 same "$OUT" gap.table
-expect 0 pcgpu evaluate gap.txt --ground-truth s.txt
-stderr_is ''
+quiet pcgpu evaluate gap.txt --ground-truth s.txt
 
 # Text of Windows: a mark of UTF-8 before the first line, and lines that end in \r\n.
 windows() { printf '\357\273\277'; sed "s/\$/$(printf '\r')/" "$@"; }
@@ -163,8 +151,7 @@ stdout_has '^camera\.json: a camera, JSON: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x
 stdout_has '^calib\.txt: a camera, calib\.txt of KITTI: fx 2,'
 stdout_has '^ost\.yaml: a camera, YAML of ROS: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x 2$'
 stdout_has '^opencv\.yml: a camera, YAML of ROS: fx 2, fy 4, cx 1, cy 0\.5 pixels, 3 x 2$'
-expect 0 "$PCGPU" info --json - camera.json
-stdout_has '"kind": "camera", "format": "JSON", "width": 3, "height": 2, "fx_fy_cx_cy": \[2, 4, 1, 0\.5\]'
+says '"kind": "camera", "format": "JSON", "width": 3, "height": 2, "fx_fy_cx_cy": \[2, 4, 1, 0\.5\]' "$PCGPU" info --json - camera.json
 
 # TUM RGB-D: depth.txt and associations as lists, names relative to them; images named by their times get the nearest pose.
 mkdir -p tum/depth tum/rgb
@@ -186,8 +173,7 @@ expect 0 $FUSE --poses "$ROOM/poses_tum.txt" $FRAMES -o wanted_tum.ply
 expect 0 $FUSE --poses truth.txt --files-from tum/depth.txt -o got.ply -f
 same got.ply wanted_tum.ply
 sed 4,6d truth.txt > gap.txt # the second image has none within 0.02 s
-expect 0 $FUSE --poses gap.txt --files-from tum/depth.txt -o got.ply -f
-stderr_has '1305031102\.193407\.png: warning: has no pose and is left out'
+tells '1305031102\.193407\.png: warning: has no pose and is left out' $FUSE --poses gap.txt --files-from tum/depth.txt -o got.ply -f
 for LIST in depth associations; do
     expect 0 pcgpu odometry --camera "$CAMERA" --files-from tum/$LIST.txt --timestamps tum/$LIST.txt --trajectory - --trajectory-format tum
     stdout_has '^1305031102\.160407 0 0 0'
@@ -202,11 +188,9 @@ mv "$OUT" ordered
 sort -rg seconds.tum > back.tum
 { tail -n 4 seconds.tum; head -n 6 seconds.tum; } > halves.tum
 for TRUTH in back.tum halves.tum; do
-    expect 0 pcgpu evaluate seconds.tum --ground-truth $TRUTH
-    same "$OUT" ordered
+    gives ordered pcgpu evaluate seconds.tum --ground-truth $TRUTH
     stderr_is ''
-    expect 0 pcgpu evaluate $TRUTH --ground-truth seconds.tum
-    stdout_has '^10 poses compared, 0 missing'
+    says '^10 poses compared, 0 missing' pcgpu evaluate $TRUTH --ground-truth seconds.tum
     stderr_is_one "^pcgpu: $TRUTH: warning: the time of pose .* sort its lines by time"
 done
 # However far away a pose is, a chart ends.
@@ -226,31 +210,24 @@ mv "$OUT" exact
 awk '{ printf "%.0f,%s,%s,%s,%s,%s,%s,%s,0.1,0.2,0.3,\n", 1e9 * $1 + 1.4e18, $2, $3, $4, $8, $5, $6, $7 }' true.tum > vins.csv
 awk '{ printf "%.1f %s %s %s %s %s %s %s\n", $1 + 1400000000, $2, $3, $4, $5, $6, $7, $8 }' true.tum > since.tum
 for FORM in header.csv named.csv header_w.csv; do
-    expect 0 pcgpu evaluate $FORM --ground-truth true.tum
-    same "$OUT" exact
+    gives exact pcgpu evaluate $FORM --ground-truth true.tum
     stderr_is ''
 done
-expect 0 pcgpu evaluate vins.csv --ground-truth since.tum
-stdout_has '^10 poses compared, 0 missing'
+says '^10 poses compared, 0 missing' pcgpu evaluate vins.csv --ground-truth since.tum
 stdout_has 'RMSE 0\.000000 m'
 awk '{ printf "%s %.2f %.2f %.2f %.2f %.2f %.2f %.2f\n", $1, $2, $3, $4, $5, $6, $7, $8 }' true.tum > two.tum
-expect 0 pcgpu evaluate two.tum --ground-truth true.tum
-stdout_has '^10 poses compared, 0 missing'
+says '^10 poses compared, 0 missing' pcgpu evaluate two.tum --ground-truth true.tum
 sed 1d named.csv | tr ',' ' ' > w.tum
 expect 0 pcgpu evaluate w.tum --ground-truth true.tum
 stderr_is_one 'w\.tum: warning: the rotations fit when its quaternions are w x y z; then name them in a first line: # time x y z qw qx qy qz'
 # Other clocks, and the scale of one camera.
 awk '{ $1 += 100.05; print }' true.tum > later.tum
-expect 0 pcgpu evaluate later.tum --ground-truth true.tum --time-offset -100.05
-stdout_has 'RMSE 0\.000000 m'
-expect 0 pcgpu evaluate later.tum --ground-truth true.tum --time-offset -100.01 --time-tolerance 0.045
-stdout_has '^10 poses compared, 0 missing'
+says 'RMSE 0\.000000 m' pcgpu evaluate later.tum --ground-truth true.tum --time-offset -100.05
+says '^10 poses compared, 0 missing' pcgpu evaluate later.tum --ground-truth true.tum --time-offset -100.01 --time-tolerance 0.045
 awk '{ print $1, $2 / 4 + 1, $3 / 4, $4 / 4, $5, $6, $7, $8 }' true.tum > small.tum
-expect 0 pcgpu evaluate small.tum --ground-truth true.tum --align sim3 --json scale.json
-stdout_has '^scale (4|3\.9999|4\.0000)[0-9]* of the trajectory'
+says '^scale (4|3\.9999|4\.0000)[0-9]* of the trajectory' pcgpu evaluate small.tum --ground-truth true.tum --align sim3 --json scale.json
 stdout_has 'after sim3 alignment$'
 stdout_has 'RMSE 0\.00000[0-9] m'
 grep -q '"scale": [34]' scale.json || die "$(cat scale.json)"
-expect 0 pcgpu evaluate small.tum --ground-truth true.tum
-stdout_has 'after rigid alignment$'
+says 'after rigid alignment$' pcgpu evaluate small.tum --ground-truth true.tum
 finish

@@ -1,26 +1,21 @@
 # Help, version, options before the command and words that are inputs.
 . "${0%/*}/lib.sh"
 
-expect 0 "$PCGPU" --help
-stdout_has '^Usage: pcgpu'
+says '^Usage: pcgpu' "$PCGPU" --help
 COMMANDS=$(sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' "$OUT" | grep -vx -e completion -e help)
 for COMMAND in ${COMMANDS:?}; do
     present "$PCGPU_SOURCE/man/pcgpu-$COMMAND.1"
 done
 stderr_is ''
 cp "$OUT" ../help
-expect 0 "$PCGPU" -h
-same "$OUT" ../help
-expect 0 "$PCGPU" help
-same "$OUT" ../help
+gives ../help "$PCGPU" -h
+gives ../help "$PCGPU" help
 
 for COMMAND in $COMMANDS; do
-    expect 0 "$PCGPU" help "$COMMAND"
-    stdout_has "^Usage: pcgpu $COMMAND"
+    says "^Usage: pcgpu $COMMAND" "$PCGPU" help "$COMMAND"
     case $COMMAND in evaluate | bench) ;; *) stdout_has '--threads' ;; esac
     cp "$OUT" ../help
-    expect 0 "$PCGPU" "$COMMAND" --help
-    same "$OUT" ../help
+    gives ../help "$PCGPU" "$COMMAND" --help
     stderr_is ''
     expect 0 "$PCGPU" "$COMMAND" -h
     stdout_has "^Usage: pcgpu $COMMAND"
@@ -32,41 +27,32 @@ for COMMAND in $COMMANDS; do
     [ "$(awk 'length > 100' ../help | wc -l)" -eq 0 ] || die "a line of the help of $COMMAND is too long for a terminal"
 done
 
-expect 0 "$PCGPU" --version
-stdout_has '^pcgpu [0-9]+\.[0-9]+\.[0-9]+'
+says '^pcgpu [0-9]+\.[0-9]+\.[0-9]+' "$PCGPU" --version
 cp "$OUT" ../version
-expect 0 "$PCGPU" -V
-same "$OUT" ../version
-expect 0 "$PCGPU" --version -v
-stdout_has cpu
+gives ../version "$PCGPU" -V
+says cpu "$PCGPU" --version -v
 for FORMAT in bin ply pcd npy npz; do
     stdout_has "(^|[^a-z])$FORMAT([^a-z]|\$)"
 done
 
 cloud 20 > a.bin
-expect 0 "$PCGPU" sample -v --cpu --threads 1 -m 3 a.bin
-stderr_has '\(.*, 1 thread\): '
+tells '\(.*, 1 thread\): ' "$PCGPU" sample -v --cpu --threads 1 -m 3 a.bin
 # Options may stand before the command, with their values.
 expect 0 "$PCGPU" info a.bin --verbose
 cp "$OUT" ../info
 for BEFORE in --verbose -v '--threads 2 -v' '--fields=4' '-F bin' '-Fbin' '-vF bin'; do
-    expect 0 "$PCGPU" $BEFORE info a.bin
-    same "$OUT" ../info
+    gives ../info "$PCGPU" $BEFORE info a.bin
 done
 expect 0 "$PCGPU" sample -m 3 a.bin
 cp "$OUT" ../three
 for BEFORE in '-m 3' '-m3' '--count 3' '--count=3' '--cpu --threads 1 -m 3'; do
-    expect 0 "$PCGPU" $BEFORE sample a.bin
-    same "$OUT" ../three
+    gives ../three "$PCGPU" $BEFORE sample a.bin
 done
-expect 0 "$PCGPU" --json - info a.bin
-stdout_has '"command": "info"'
-expect 0 "$PCGPU" --help sample
-stdout_has '^Usage: pcgpu sample'
+says '"command": "info"' "$PCGPU" --json - info a.bin
+says '^Usage: pcgpu sample' "$PCGPU" --help sample
 
 # Of two devices the last one counts.
-expect 0 "$PCGPU" sample --cuda --cpu -m 3 a.bin
-same "$OUT" ../three
+gives ../three "$PCGPU" sample --cuda --cpu -m 3 a.bin
 
 # A word behind -- is an input, whatever it looks like; options may stand behind inputs.
 cp a.bin ./-m

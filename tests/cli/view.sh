@@ -78,8 +78,7 @@ mkdir in && cp a.bin far.bin in
 expect 0 pcgpu view in -o out/
 present out/a.png out/far.png
 same out/a.png a1.png
-expect 0 pcgpu view in -o out/ --skip-existing
-stderr_has '2 skipped'
+tells '2 skipped' pcgpu view in -o out/ --skip-existing
 expect 0 pcgpu view in -o half/ --shard 2/2
 [ "$(ls half)" = far.png ] || die "the shard has $(ls half)"
 expect 0 pcgpu view in -o one.png --json r.jsonl
@@ -87,12 +86,10 @@ grep -q '"layers": 2, "points": 6008, "color": "file"' r.jsonl || die "the repor
 
 # Colours.
 for COLOR in height intensity file order distance x; do
-    expect 0 pcgpu view --color $COLOR --colormap turbo --size 300x200 a.bin -f -o c.png --json -
-    stdout_has "\"color\": \"$COLOR\""
+    says "\"color\": \"$COLOR\"" pcgpu view --color $COLOR --colormap turbo --size 300x200 a.bin -f -o c.png --json -
 done
 printf 'ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 0 255 0\n1 0 0 0 255 0\n1 1 0 0 255 0\n0 1 0 0 255 0\n4 0 1 2 3\n' > square.ply
-expect 0 pcgpu view --from top --size 200x200 square.ply -o square.png --json - # a face of four corners, with its colour
-stdout_has '"color": "rgb"'
+says '"color": "rgb"' pcgpu view --from top --size 200x200 square.ply -o square.png --json - # a face of four corners, with its colour
 set -- $(shows square.png 00ff00)
 [ "$1" -gt 15000 ] || die "the square has $1 pixels"
 # A mesh of fuse, also from standard input.
@@ -103,20 +100,17 @@ cat m.ply | "$PCGPU" view - --up -y --size 200x150 -f -o piped.png || die 'no me
 same piped.png m.png
 
 # Trajectories: on top of a cloud, alone with -y up where they are those of a camera, and a gap for a missing pose.
-expect 0 pcgpu view "$T/room/poses_kitti.txt" --size 300x200 -o path.png --json -
-stdout_has '"color": "order"'
+says '"color": "order"' pcgpu view "$T/room/poses_kitti.txt" --size 300x200 -o path.png --json -
 expect 0 pcgpu view "$T/street.bin" "$T/room/poses_tum.txt" --size 300x200 -o over.png
 expect 0 pcgpu view --color x "$T/street.bin" "$T/room/poses_tum.txt" --size 300x200 -f -o over.png
 
 # Depth images: as they are, and as points; one of them per picture.
-expect 0 pcgpu view "$T/room/frame-000000.png" --size 300x200 -o image.png --json -
-stdout_has '"color": "depth"'
+says '"color": "depth"' pcgpu view "$T/room/frame-000000.png" --size 300x200 -o image.png --json -
 expect 0 pcgpu view --config "$T/room/camera.yaml" "$T/room/frame-000000.png" "$T/room/frame-000001.png" --size 300x200 -o points.png
 
 # Voxels: the size from their features is near the given one, which is exact.
 expect 0 pcgpu voxelize --range -20,-20,-3,20,20,3 --voxel-size 0.5 "$T/street.bin" -o v.npz
-expect 0 pcgpu view v.npz --size 300x200 -o v.png --json -
-stdout_has '"color": "count"'
+says '"color": "count"' pcgpu view v.npz --size 300x200 -o v.png --json -
 expect 0 pcgpu view --voxel-size 0.5 --range -20,-20,-3,20,20,3 --color height v.npz --size 300x200 -o v2.png --json -
 stdout_has '"limits": \[-[0-9.]*[27]5, [0-9.]*[27]5\]' # centres of voxels
 # Pillars from above: a layer of boxes whose tops are nearer than their centres. An empty picture of this size has 1 KB.
@@ -153,8 +147,7 @@ expect 0 pcgpu view "$T/street.bin" found.txt --ground-truth true.txt -o error.h
 printf 'nan 0 0 0\n0 inf 0 0\n' | floats > nan.bin
 point 1e30 -1e30 3e38 > huge.bin
 { cat nan.bin huge.bin a.bin; } > mixed.bin
-expect 0 pcgpu view mixed.bin -o mixed.png
-stderr_has 'warning: 2 of 3010 points are not finite'
+tells 'warning: 2 of 3010 points are not finite' pcgpu view mixed.bin -o mixed.png
 point 7 7 7 > same.bin
 head -c 16 same.bin > one.bin
 awk 'BEGIN { for (i = 0; i < 500; i++) print i * 1e-5, 0, 0, "nan" }' | floats > line.bin
@@ -175,8 +168,7 @@ done
 # The terminal: 24-bit colours, two pixels per character, and a line with the name; not where there are no colours.
 if python3 -c 'import pty' 2> /dev/null; then
     export TERM=xterm
-    expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
-    stderr_has "$(printf '\033')\\[38;2;[0-9]+;[0-9]+;[0-9]+;48;2;"
+    tells "$(printf '\033')\\[38;2;[0-9]+;[0-9]+;[0-9]+;48;2;" python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
     stderr_has 'a\.bin  3,000 points   height'
     TERM=xterm-kitty expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin # which has pictures
     tr -d '\r\n' < "$ERR" | sed "s/$(printf '\033')_G[a-zA-Z0-9=,]*;//g; s/$(printf '\033')[\\]//g" | base64 -d > kitty.png || die 'not a picture'
@@ -194,8 +186,7 @@ expect 0 pcgpu view black.ply -o black.png -f
 stderr_has '^pcgpu: black\.ply: warning: all colours are 0, so it is drawn by height; --color rgb draws them$'
 expect 0 pcgpu view black.ply -o height.png -f --color height
 same black.png height.png
-expect 0 pcgpu view black.ply -o black.html -f
-stderr_has 'all colours are 0'
+tells 'all colours are 0' pcgpu view black.ply -o black.html -f
 sed 's/^0 1 2 0 0 0/0 1 2 0 0 9/' black.ply > dark.ply
 expect 0 pcgpu view dark.ply -o dark.png -f
 stderr_lacks 'all colours'

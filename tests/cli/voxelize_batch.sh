@@ -28,8 +28,7 @@ stderr_is ''
 [ "$(integers c | tr '\n' ' ')" = '0 0 0 0 0 0 0 2 1 0 0 2 1 2 1 0 ' ] || die "coords are $(integers c | tr '\n' ' ')"
 [ "$(integers n | tr '\n' ' ')" = '2 1 1 1 ' ] || die "counts are $(integers n | tr '\n' ' ')"
 [ "$(integers p | tr '\n' ' ')" = '0 0 1 2 -1 3 ' ] || die "point-voxel is $(integers p | tr '\n' ' ')"
-expect 0 pcgpu voxelize $GRID --batch a.bin b.bin # to standard output
-same "$OUT" v.bin
+gives v.bin pcgpu voxelize $GRID --batch a.bin b.bin # to standard output
 expect 0 pcgpu voxelize $GRID --batch a.bin b.bin -o v.npy
 expect 0 pcgpu voxelize $GRID --batch a.bin -o one.bin # of one input it is that
 expect 0 pcgpu voxelize $GRID a.bin -o alone.bin
