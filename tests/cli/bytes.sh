@@ -28,8 +28,7 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     { printf '0 0 0 0\n0 0 0 1\n' | floats; cloud 150; printf '0 0 0 2\n' | floats; } > zeros.bin
     awk 'BEGIN { for (i = 0; i < 100; i++) print 1.5, -2.25, 0.5, i }' | floats > same.bin
     awk 'BEGIN { for (i = 0; i < 100; i++) print i / 8, 0, 0, i }' | floats > line.bin
-    awk 'BEGIN { for (i = 0; i < 1500; i++) { r = 4 + i * 0.02; x = i * 0.61
-        printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
+    rings 1500 > five.bin
     head -c 1001 small.bin > cut.bin
     printf '0\n1999\n1000\n' > seeds.txt
     {

@@ -40,8 +40,7 @@ same got.ply wanted.ply
 
 # A .bin with another number of columns than 4 is refused; with --fields it is a warning, and info says why. .pcd.bin of
 # nuScenes has 5 columns.
-awk 'BEGIN { for (i = 0; i < 2000; i++) { r = 4 + i * 0.02; x = i * 0.61
-    printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
+rings 2000 > five.bin
 WARNED='five.bin: warning: the values repeat every 5 columns and not every 4; give --fields 5$'
 expect 0 pcgpu sample -m 5 --fields 4 five.bin
 stderr_is_one "^pcgpu: $WARNED"

@@ -6,7 +6,7 @@
 #   gives FILE COMMAND..., quiet COMMAND...: expect 0, with the bytes of FILE on stdout, with nothing on stderr
 #   stdout_is TEXT, stderr_is TEXT, stdout_has PATTERN, stderr_has PATTERN (extended regular expressions)
 #   same A B, absent FILE..., present FILE..., size_is FILE BYTES, only NAME... (what the folder holds)
-#   cloud N > x.bin          N points of 4 float32: a spiral, so that no two distances are equal
+#   cloud N > x.bin          N points of 4 float32: a spiral, so that no two distances are equal; also rings and walls
 #   has_sanitizer, skip_part WHAT WHY, finish (exit 77 when everything was skipped)
 #
 # The GPU suite sets PCGPU_DEVICE; `pcgpu` then runs every operation there.
@@ -116,6 +116,18 @@ floats() {
 cloud() {
     awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) {
         r = 1 + i * 0.01; printf "%.6f %.6f %.6f %d\n", r * cos(i * 0.7), r * sin(i * 0.7), i % 17 * 0.1, i } }' | floats
+}
+
+# rings N: N points of 5 float32, as a spinning sensor has them with its rings. walls N STEP DX: three walls of N x N points
+# each at STEP metres, seen from DX metres away along x.
+rings() {
+    awk -v n="$1" 'BEGIN { for (i = 0; i < n; i++) { r = 4 + i * 0.02; x = i * 0.61
+        printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats
+}
+walls() {
+    awk -v n="$1" -v step="$2" -v dx="$3" 'BEGIN { for (i = 0; i < n; i++) for (j = 0; j < n; j++) {
+        u = i * step + 0.013 * j % 0.1; v = j * step + 0.017 * i % 0.1
+        print u + dx, v, 0.05 * sin(u), 1; print u + dx, 0.05 * sin(v), v + 0.5, 2; print dx, u, v + 0.5, 3 } }' | floats
 }
 
 # Records of 4 float32 as text, one a line.

@@ -29,8 +29,7 @@ for FILE in 1590:cut 64:four 144:few; do head -c ${FILE%:*} a.bin > ${FILE#*:}.b
 awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
 printf 'nan 0 0 1\n5 0 0 2\n0 inf 0 3\n1 0 0 4\n0 0 -inf 5\n2 0 0 nan\n' | floats > holes.bin
 printf 'nan nan nan 0\n' | floats > nan.bin && printf '0 0 0 9\n1 0 0 1\n0 0 0 8\n0 2 0 2\n' | floats > zeros.bin
-awk 'BEGIN { for (i = 0; i < 2000; i++) { r = 4 + i * 0.02; x = i * 0.61
-    printf "%.6f %.6f %.6f %d %d\n", r * cos(x), r * sin(x), i % 29 * 0.07 - 1, i % 256, i % 32 } }' | floats > five.bin
+rings 2000 > five.bin
 head -c 39980 five.bin > five_cut.bin
 printf "$(awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) printf "\\%03o", rand() * 256 }')" > noise.bin
 printf '0\n64\n32\n' > ends.txt

@@ -1,13 +1,7 @@
 # register --pairs: each line is what the pair alone gives, in the order of the list, and what is wrong says where.
 . "${0%/*}/lib.sh"
-# Three walls seen from another place, DX metres along x: 3 * 30 * 30 points.
-walls() { # walls DX
-    awk -v dx="$1" 'BEGIN { for (i = 0; i < 30; i++) for (j = 0; j < 30; j++) {
-        u = i * 0.2 + 0.013 * j % 0.1; v = j * 0.2 + 0.017 * i % 0.1
-        print u + dx, v, 0.05 * sin(u), 1; print u + dx, 0.05 * sin(v), v + 0.5, 2; print dx, u, v + 0.5, 3 } }' | floats
-}
-walls 0 > t.bin
-for DX in 1 2 3 4; do walls 0.0$DX > s$DX.bin; done
+walls 30 0.2 0 > t.bin
+for DX in 1 2 3 4; do walls 30 0.2 0.0$DX > s$DX.bin; done
 cp s1.bin 'a b.bin'
 cloud 5 > few.bin
 awk 'BEGIN { for (i = 0; i < 400; i++) print i % 20 * 0.1, int(i / 20) * 0.1, 0, 0 }' | floats > plane.bin

@@ -50,13 +50,6 @@ expect 0 pcgpu sample --method random -m 400 a.bin -o r4.bin # without a seed: a
 expect 0 pcgpu sample --method random -m 400 a.bin -o r5.bin
 same r4.bin r5.bin
 
-# Thread counts never matter.
-expect 0 pcgpu sample --cpu -m 300 --threads 1 a.bin -o t1.bin
-for N in 2 3 16; do
-    expect 0 pcgpu sample --cpu -m 300 --threads $N a.bin -f -o tn.bin
-    same t1.bin tn.bin
-done
-
 # Records at the origin: kept unless asked.
 { echo '0 0 0 9'; echo '1 0 0 1'; echo '0 0 0 8'; echo '0 2 0 2'; } | floats > zeros.bin
 expect 0 pcgpu sample -m 4 zeros.bin -f -o x.bin --indices i

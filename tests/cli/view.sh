@@ -54,15 +54,6 @@ set -- $(shows a.png) $(shows far.png)
 [ "$1 $2 $4 $5" = '400 300 400 300' ] || die "sizes are $*"
 [ "$6" -lt $((115000)) ] || die "with an outlier only $((120000 - $6)) of 120000 pixels are drawn, without $((120000 - $3))"
 
-# The same bytes with any number of threads.
-for FROM in iso top sensor; do
-    expect 0 pcgpu view --threads 1 --from $FROM "$T/street.bin" -f -o t1.png
-    for N in 2 3 16; do
-        expect 0 pcgpu view --threads $N --from $FROM "$T/street.bin" -f -o tn.png
-        same t1.png tn.png
-    done
-done
-
 # Standard input, standard output, a folder.
 expect 0 pcgpu view a.bin -o a1.png
 "$PCGPU" view - -o - < a.bin > stdin.png || die 'no picture from standard input'

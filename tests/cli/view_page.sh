@@ -21,11 +21,7 @@ expect 0 pcgpu view --fields 6 six.bin -o six.html # whole numbers are exact in 
 is "$(reads six.html six.bin 6)" '"six.bin" points 700 700 0 intensity:1,c4:2,c5:2 -'
 grep -q '"name":"c4","bytes":2,"whole":true,"low":0,"step":1' six.html || die 'whole numbers are not exact'
 
-# The same bytes on every run and for every number of threads; standard output; a folder.
-for N in 1 2 3; do
-    expect 0 pcgpu view --threads $N a.bin "$T/street.bin" "$T/room/poses_tum.txt" -f -o t$N.html
-    same t1.html t$N.html
-done
+# Standard output; a folder. The bytes are those of bytes.list.
 "$PCGPU" view a.bin --output-format html -o - > out.html || die 'no page on standard output'
 same out.html a.html
 "$PCGPU" view - --output-format html -o - < a.bin > out.html || die 'no page from standard input'
