@@ -4,13 +4,12 @@
 #
 #   refusals.sh [--update] [PATTERN]   only lines that have PATTERN, an extended regular expression
 #
-# TEXT is a pattern of the shell for the whole of standard error, without the "pcgpu: " of its lines and with "no pcgpu: " before
-# others; " // " stands between two lines. A line goes on with " :: FILE BYTES" for each file of these bytes (of printf) that is
-# beside the inputs made below. --update writes the STATUS and TEXT of lines that differ: look at the difference before you
-# commit it.
+# TEXT is a pattern of the shell for all of standard error, without the "pcgpu: " of its lines and with "no pcgpu: " before others;
+# " // " stands between two lines. A line goes on with " :: FILE BYTES" for each file of these bytes (of printf) beside the inputs
+# made below. --update writes the STATUS and TEXT of lines that differ: look at the difference before you commit it.
 . "${0%/*}/lib.sh"
-export OMP_WAIT_POLICY=passive
 [ "${1:-}" != --update ] || { UPDATE=yes && shift; }
+export OMP_WAIT_POLICY=passive
 LIST=$PCGPU_SOURCE/tests/cli/refusals.list WORKERS=$(getconf _NPROCESSORS_ONLN)
 [ "$WORKERS" -le 4 ] || WORKERS=4
 grep ' :: ' "$LIST" | grep -E -e "${1:-.}" > "$WORK/rows"
@@ -20,27 +19,21 @@ command -v python3 > "$OUT" || sed -i '/ :: config\.py /d' "$WORK/rows"
 # The inputs, in a folder "here"; T has the files of testdata.
 ln -s "$PCGPU_SOURCE/testdata" T
 mkdir d empty linked colors n n/samples n/v1.0-mini n/v1.0-test
-cloud 300 > a.bin
-cloud 500 > b.bin
+cloud 300 > a.bin && cloud 500 > b.bin && cp b.bin d
 for FILE in d/a.bin n/samples/x.pcd.bin linked/a.bin old.bin old.png; do cp a.bin $FILE; done
-cp b.bin d
 ln -s a.bin linked/link.bin && ln -s a.bin link.bin && ln -s nowhere dead.bin && ln -s j.partial leads && ln a.bin hard.bin
 for FILE in 1590:cut 64:four 144:few; do head -c ${FILE%:*} a.bin > ${FILE#*:}.bin; done
 awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
 printf 'nan 0 0 1\n5 0 0 2\n0 inf 0 3\n1 0 0 4\n0 0 -inf 5\n2 0 0 nan\n' | floats > holes.bin
 printf 'nan nan nan 0\n' | floats > nan.bin && printf '0 0 0 9\n1 0 0 1\n0 0 0 8\n0 2 0 2\n' | floats > zeros.bin
-rings 2000 > five.bin
-head -c 39980 five.bin > five_cut.bin
+rings 2000 > five.bin && head -c 39980 five.bin > five_cut.bin
 printf "$(awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) printf "\\%03o", rand() * 256 }')" > noise.bin
-printf '0\n64\n32\n' > ends.txt
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' | tee poses.txt | head -n 1 > one.txt
-printf '0 0 0 0 0 0 0 1\n0.1 1 0 0 0 0 0 1\n' > true.tum
 printf 'a.bin b.bin\nb.bin a.bin\n' > pairs && printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
-printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt
+printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt && printf '0 0 0 0 0 0 0 1\n0.1 1 0 0 0 0 0 1\n' > true.tum && printf '0\n64\n32\n' > ends.txt
 printf 'P5\n3 2\n65535\n\000\000\003\350\007\320\001\364\000\000\017\240' > a.pgm
 printf "P5\n64 48\n65535\n$(awk 'BEGIN { for (i = 0; i < 3072; i++) { v = 800 + i * 7 % 1500; printf "\\%03o\\%03o", v / 256, v % 256 } }')" > ramp.pgm
-head -c 60 T/room/frame-000000.png > short.png
-cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
+head -c 60 T/room/frame-000000.png > short.png && cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
 "$PCGPU" voxelize --voxel-size 2 a.bin -o v.npz && "$PCGPU" voxelize --voxel-size 2 --dtype float16 a.bin -o half.npz &&
     "$PCGPU" voxelize --voxel-size 2 --features points --max-points 3 a.bin -o p.npz || die 'the inputs cannot be made'
 
@@ -61,24 +54,32 @@ refused() {
         FILES="$FILES ${FILE%% *}"
         case $FILE in *' '*) printf -- "${FILE#* }" ;; esac > "${FILE%% *}"
     done
-    BEFORE=$(state)
+    BEFORE=${FILES:+$(state)}
     eval "run $COMMAND" < /dev/null > ../stdout 2> ../stderr
-    GOT="$? :: $(awk '{ sub(/^pcgpu: /, "") || sub(/^/, "no pcgpu: "); printf "%s%s", n++ ? " // " : "", $0 }' ../stderr)"
+    GOT=$? BETWEEN=' :: '
+    while IFS= read -r LINE || [ -n "$LINE" ]; do
+        case $LINE in 'pcgpu: '*) LINE=${LINE#pcgpu: } ;; *) LINE="no pcgpu: $LINE" ;; esac
+        GOT=$GOT$BETWEEN$LINE BETWEEN=' // '
+    done < ../stderr
     [ ! -s ../stdout ] || GOT="standard output has: $(head -c 200 ../stdout)"
-    [ "$BEFORE" = "$(state)" ] || GOT="files differ: $(state | grep -vxF "$BEFORE")"
-    rm -f $FILES
+    [ "${BEFORE:-$WHOLE}" = "$(state)" ] || GOT="files differ: $(state | grep -vxF "${BEFORE:-$WHOLE}")"
+    [ -z "$FILES" ] || rm -f $FILES
+}
+
+afresh() {
+    rm -rf "$WORK/$1/here" && cp -a "$WORK/here" "$WORK/$1" && cd "$WORK/$1/here" && WHOLE=$(state) || exit 99
 }
 
 # worker K: each row whose number has the rest K, in a folder of its own.
 worker() {
-    mkdir "$WORK/$1" && cp -a "$WORK/here" "$WORK/$1" && cd "$WORK/$1/here" || exit 99
+    mkdir "$WORK/$1" && afresh "$1"
     awk -v n="$WORKERS" -v k="$1" 'NR % n == k' "$WORK/rows" | while IFS= read -r ROW; do
         refused "$ROW"
         WANTED=${ROW#* :: }
         WANTED="${ROW%% :: *} :: ${WANTED%% :: *}"
         case $GOT in $WANTED) continue ;; esac
         printf '%s\n%s\n' "$ROW" "$GOT"
-        rm -rf "$WORK/$1/here" && cp -a "$WORK/here" "$WORK/$1" && cd "$WORK/$1/here" || exit 99
+        afresh "$1"
     done > "$WORK/wrong.$1"
 }
 for K in $(seq 0 $((WORKERS - 1))); do
