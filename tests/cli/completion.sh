@@ -3,8 +3,7 @@
 PATH=$(dirname "$PCGPU"):$PATH
 export PATH
 for SHELL_NAME in bash zsh fish; do
-    expect 0 "$PCGPU" completion $SHELL_NAME
-    cp "$OUT" "$WORK/completion.$SHELL_NAME"
+    into "$WORK/completion.$SHELL_NAME" "$PCGPU" completion $SHELL_NAME
 done
 mkdir files files/folder
 : > 'files/with blanks.yaml'

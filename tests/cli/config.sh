@@ -66,8 +66,7 @@ fi
 
 # register.yaml and odometry.yaml name every key with its default: they change nothing.
 for COMMAND in register odometry; do
-    expect 0 pcgpu $COMMAND --dry-run a.bin a.bin
-    cp "$OUT" defaults.yaml
+    into defaults.yaml pcgpu $COMMAND --dry-run a.bin a.bin
     expect 0 pcgpu $COMMAND --config "$PCGPU_SOURCE/configs/$COMMAND.yaml" --dry-run a.bin a.bin
     cmp -s defaults.yaml "$OUT" || die "configs/$COMMAND.yaml differs from the defaults: $(diff defaults.yaml "$OUT")"
 done
@@ -92,8 +91,7 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
 done
 
 # By name, also of a program that was copied alone; a file wins.
-expect 0 pcgpu voxelize --config "$PCGPU_SOURCE/configs/pillar.yaml" --dry-run a.bin
-cp "$OUT" wanted
+into wanted pcgpu voxelize --config "$PCGPU_SOURCE/configs/pillar.yaml" --dry-run a.bin
 for NAME in pillar pillar.yaml; do
     gives wanted pcgpu voxelize --config $NAME --dry-run a.bin
 done

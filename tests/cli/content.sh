@@ -31,8 +31,7 @@ cp d.pgm d.bin
 cp d.pgm d
 expect 0 pcgpu sample --camera 5,5,2,2 -m 2 d.pgm -o wanted.ply
 for NAME in d.bin d; do
-    expect 0 pcgpu sample --camera 5,5,2,2 -m 2 "$NAME" -f -o got.ply
-    same got.ply wanted.ply
+    makes got.ply wanted.ply pcgpu sample --camera 5,5,2,2 -m 2 "$NAME" -f -o got.ply
 done
 pcgpu sample --camera 5,5,2,2 -m 2 - -f -o got.ply < d 2> "$ERR" > "$OUT"
 expected 0 $?
@@ -42,8 +41,7 @@ same got.ply wanted.ply
 # nuScenes has 5 columns.
 rings 2000 > five.bin
 WARNED='five.bin: warning: the values repeat every 5 columns and not every 4; give --fields 5$'
-expect 0 pcgpu sample -m 5 --fields 4 five.bin
-stderr_is_one "^pcgpu: $WARNED"
+warns "^pcgpu: $WARNED" pcgpu sample -m 5 --fields 4 five.bin
 quiet pcgpu sample -m 5 --fields 5 five.bin
 tells "$WARNED" "$PCGPU" info --fields 4 five.bin
 stdout_has '^  looks wrong: the values repeat every 5 columns'
@@ -65,8 +63,7 @@ cp five.bin five.pcd.bin
 quiet "$PCGPU" info five.pcd.bin
 stdout_has 'five\.pcd\.bin: bin, 2000 points, 5 columns'
 expect 0 pcgpu sample -m 5 five.pcd.bin -o got.ply -f
-expect 0 pcgpu sample -m 5 --fields 5 five.bin -o wanted.ply -f
-same got.ply wanted.ply
+makes got.ply wanted.ply pcgpu sample -m 5 --fields 5 five.bin -o wanted.ply -f
 records five.bin | awk '{ print $1 * 1000, $2 * 1000, $3 * 4000, $4 }' | floats > mm.bin
 tells 'mm.bin: warning: the coordinates look like millimetres; lengths are metres: divide' "$PCGPU" info mm.bin
 
@@ -86,8 +83,7 @@ for FILE in five.pcd.bin text.txt t.npy; do
     [ -e "$FILE" ] || expect 0 pcgpu sample --ratio 1 five.pcd.bin -o "$FILE"
     expect 0 pcgpu sample -m 30 "$FILE" -o wanted.ply -f
     gzip -c "$FILE" > "$FILE.gz" 2> /dev/null || { skip_part gzip 'it is not there'; break; }
-    expect 0 pcgpu sample -m 30 "$FILE.gz" -o got.ply -f
-    same got.ply wanted.ply
+    makes got.ply wanted.ply pcgpu sample -m 30 "$FILE.gz" -o got.ply -f
     rm "$FILE.gz"
 done
 if gzip -c five.pcd.bin > packed.pcd.bin.gz 2> /dev/null; then
@@ -111,8 +107,7 @@ fi
 # A cloud that begins at x = 8.533965 m has the first bytes of gzip, and one at 31.98092 m those of JPEG; the next byte decides.
 for BYTES in '\037\213\010A' '\377\330\377A'; do
     { printf "$BYTES"; tail -c +5 a.bin; } > like.bin
-    expect 0 pcgpu sample --ratio 1 --start first like.bin -o x.bin --indices x.txt -f
-    size_is x.bin 1760
+    sized x.bin 1760 pcgpu sample --ratio 1 --start first like.bin -o x.bin --indices x.txt -f
     cmp -n 4 x.bin like.bin || die 'the first point is another'
 done
 rm like.bin x.bin x.txt
@@ -133,8 +128,7 @@ cat whole.las | pcgpu sample -m 40 - --output-format las > got.las 2> "$ERR"
 expected 0 $?
 same got.las wanted.las
 mkdir las && cp whole.las las
-expect 0 pcgpu sample -m 40 las -o lasout/
-same lasout/whole.las wanted.las
+makes lasout/whole.las wanted.las pcgpu sample -m 40 las -o lasout/
 { head -c 104 whole.las; printf '\200'; tail -c +106 whole.las; } > whole.laz
 expect 1 pcgpu sample -m 40 whole.laz
 stderr_is_one '^pcgpu: whole.laz: (holds LAZ, which is read where the library LASzip .*laspy\[lazrs\]|LASzip stops )'
@@ -156,8 +150,7 @@ expect 0 pcgpu sample --ratio 1 five.pcd.bin -o whole.ply
 for FORMAT in xyz csv; do
     expect 0 pcgpu sample --ratio 1 five.pcd.bin -o "whole.$FORMAT"
     expect 0 pcgpu sample -m 100 "whole.$FORMAT" -o got.ply -f
-    expect 0 pcgpu sample -m 100 whole.ply -o wanted.ply -f
-    same got.ply wanted.ply
+    makes got.ply wanted.ply pcgpu sample -m 100 whole.ply -o wanted.ply -f
 done
 [ "$(head -n 1 whole.xyz)" = '# x y z intensity c4' ] && [ "$(head -n 1 whole.csv)" = 'x,y,z,intensity,c4' ] || die 'no names'
 finish

@@ -13,8 +13,7 @@ for FORMAT in $FORMATS; do
     stderr_is ''
     [ "$FORMAT" = las ] && continue # whose coordinates are multiples of a micrometre
     case $FORMAT in ply-ascii) READ=ply ;; *) READ=$FORMAT ;; esac
-    expect 0 "$PCGPU" convert -F "$READ" "there.$FORMAT" -o back.bin -f
-    same back.bin a.bin
+    makes back.bin a.bin "$PCGPU" convert -F "$READ" "there.$FORMAT" -o back.bin -f
     # Through a pipe, which has no names.
     "$PCGPU" convert a.bin -o - --output-format "$FORMAT" > pipe 2> "$ERR" || die "$FORMAT into a pipe"
     same pipe "there.$FORMAT"
@@ -22,8 +21,7 @@ for FORMAT in $FORMATS; do
     same back.bin a.bin
 done
 expect 0 "$PCGPU" convert there.las -o one.las
-expect 0 "$PCGPU" convert one.las -o two.las
-same one.las two.las
+makes one.las two.las "$PCGPU" convert one.las -o two.las
 rm -f there.* back.bin pipe one.las two.las
 
 # What the output cannot hold is named.
@@ -33,16 +31,14 @@ expect 0 "$PCGPU" convert utm.ply -o names.bin
 stderr_has '^pcgpu: names\.bin: warning: \.bin has no names of columns: red, label will be read as intensity, c4; write \.ply to keep them$'
 stderr_has '^pcgpu: names\.bin: warning: a \.bin does not hold the number of its columns, here 5; read it with --fields 5$'
 stderr_has '^pcgpu: names\.bin: warning: coordinates were rounded to float32 '
-expect 0 "$PCGPU" convert utm.ply -o names.npy
-stderr_is_one '^pcgpu: names\.npy: warning: \.npy has no names of columns: red, label '
+warns '^pcgpu: names\.npy: warning: \.npy has no names of columns: red, label ' "$PCGPU" convert utm.ply -o names.npy
 for NAME in utm.las utm.pcd utm.csv utm.xyz; do
     quiet "$PCGPU" convert utm.ply -o $NAME
     expect 0 "$PCGPU" convert --columns x,y,z,red,label $NAME -o back.csv -f
     [ "$(tail -n 2 back.csv)" = '500000.125,5400000.25,3,7,1
 500001,5400001,4,8,2' ] || die "$NAME has $(tail -n 2 back.csv)"
 done
-expect 0 "$PCGPU" convert utm.ply # five columns and an offset: not .bin
-cp "$OUT" stream.ply
+into stream.ply "$PCGPU" convert utm.ply # five columns and an offset: not .bin
 expect 0 "$PCGPU" convert stream.ply -o back.csv -f
 [ "$(head -n 2 back.csv)" = 'x,y,z,red,label
 500000.125,5400000.25,3,7,1' ] || die "the stream has $(head -n 2 back.csv)"
@@ -51,13 +47,11 @@ awk 'BEGIN { for (k = 0; k < 18; k++) printf "%s%s", k < 3 ? substr("xyz", k + 1
 expect 0 "$PCGPU" convert wide.csv -o wide.bin
 stderr_has 'wide\.bin: warning: a record of \.bin holds at most 16 columns; left out: k16, k17; write \.ply'
 size_is wide.bin 64
-expect 0 "$PCGPU" convert odd.bin -o odd.las
-stderr_is_one 'odd\.las: warning: 2 points without finite coordinates were left out'
+warns 'odd\.las: warning: 2 points without finite coordinates were left out' "$PCGPU" convert odd.bin -o odd.las
 # float32 far from 0 has no offset; that of .las is near the middle, so that no value is rounded.
 printf 'x,y,z\n512050.25,5403060.5,247\n513150.75,5404100.5,-0.125\n' > far.csv
 quiet "$PCGPU" convert far.csv -o far.las
-expect 0 "$PCGPU" convert --columns x,y,z far.las -o back.csv -f
-same back.csv far.csv
+makes back.csv far.csv "$PCGPU" convert --columns x,y,z far.las -o back.csv -f
 rm -f far.las far.csv names.* utm.las utm.pcd utm.csv utm.xyz back.csv stream.ply wide.* odd.las
 
 # Columns: order, names, what does not exist.
@@ -76,29 +70,25 @@ stderr_is_one '^pcgpu: odd\.bin: warning: 2 of 6 points are not finite and were 
 expect 0 "$PCGPU" convert --crop=500000.125,0,0,500001,1e7,10 utm.ply -o - --output-format csv
 [ "$(tail -n +2 "$OUT")" = '500000.125,5400000.25,3,7,1' ] || die "the box holds $(cat "$OUT")"
 gives odd.bin "$PCGPU" convert odd.bin
-expect 0 "$PCGPU" convert --drop-origin odd.bin
-size_is "$OUT" $((5 * 16))
+sized "$OUT" $((5 * 16)) "$PCGPU" convert --drop-origin odd.bin
 tells 'odd\.bin: warning: none of 6 points is in the box; check --crop' "$PCGPU" convert --crop 50,50,50,51,51,51 odd.bin -o none.ply
 expect 0 "$PCGPU" info none.ply
 # Transform, before the crop: a quarter turn about z and 10 m up, from every format of a pose and from a pipe.
 printf '0 -1 0 0\n1 0 0 0\n0 0 1 10\n0 0 0 1\n' > turn.txt
 echo '0 -1 0 0 1 0 0 0 0 0 1 10' > turn_kitti.txt
-expect 0 "$PCGPU" convert --transform turn.txt --drop-origin odd.bin
-cp "$OUT" turned.bin
+into turned.bin "$PCGPU" convert --transform turn.txt --drop-origin odd.bin
 [ "$(records turned.bin | head -n 1)" = '-2 1 13 4' ] || die "moved to $(records turned.bin | head -n 1)"
 stderr_is ''
 gives turned.bin "$PCGPU" convert --transform turn_kitti.txt --drop-origin odd.bin
 "$PCGPU" convert --transform - --drop-origin odd.bin < turn.txt > got 2> "$ERR" || die 'a transform on standard input'
 same got turned.bin
-expect 0 "$PCGPU" convert --transform turn.txt odd.bin
-stderr_is_one '^pcgpu: odd\.bin: warning: 1 records at \(0,0,0\), .* give --drop-origin '
+warns '^pcgpu: odd\.bin: warning: 1 records at \(0,0,0\), .* give --drop-origin ' "$PCGPU" convert --transform turn.txt odd.bin
 quiet "$PCGPU" convert --transform turn.txt --keep-origin odd.bin
 expect 0 "$PCGPU" convert --transform turn.txt --drop-origin --crop=-5,-5,12,5,5,14 odd.bin
 [ "$(records "$OUT")" = '-2 1 13 4' ] || die "moved and cropped to $(records "$OUT")"
 # A scan that is moved to UTM keeps millimetres, and a stream of it is .ply.
 printf '1 0 0 500000\n0 1 0 5400000\n0 0 1 0\n0 0 0 1\n' > utm.txt
-expect 0 "$PCGPU" convert --transform utm.txt a.bin
-cp "$OUT" far.ply
+into far.ply "$PCGPU" convert --transform utm.txt a.bin
 sed 's/ 500000$/ -500000/; s/ 5400000$/ -5400000/' utm.txt > back.txt
 expect 0 "$PCGPU" convert --transform back.txt far.ply
 records "$OUT" > got
@@ -107,11 +97,9 @@ records a.bin | paste -d' ' - got | awk '{ for (k = 1; k < 4; k++) if (($k - $(k
 # The same transform as register writes with -o; --merge of register is convert --merge of both.
 T=$PCGPU_SOURCE/testdata
 expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --transform t.txt -o aligned.bin
-expect 0 "$PCGPU" convert --transform t.txt "$T/street_moved.bin" -o moved.bin
-same moved.bin aligned.bin
+makes moved.bin aligned.bin "$PCGPU" convert --transform t.txt "$T/street_moved.bin" -o moved.bin
 expect 0 "$PCGPU" convert --merge moved.bin "$T/street.bin" -o merged.ply
-expect 0 pcgpu register "$T/street_moved.bin" "$T/street.bin" --merge -o both.ply
-same both.ply merged.ply
+makes both.ply merged.ply pcgpu register "$T/street_moved.bin" "$T/street.bin" --merge -o both.ply
 
 # Merge: one after the other, with the index of the input; common columns, common types, merged twice.
 expect 0 "$PCGPU" convert --merge odd.bin utm.ply odd.bin -o m.csv --json log
@@ -153,8 +141,7 @@ tells '4 inputs: 1 done, 3 skipped, 0 failed' "$PCGPU" convert -r in -o ply/ --o
 diff -r ply ply1 || die 'a run that was continued differs'
 printf 'in/1.bin\nin/2.ply\n' > list
 expect 0 "$PCGPU" convert --files-from list --merge -o list.ply
-expect 0 "$PCGPU" convert --merge in/1.bin in/2.ply -o wanted.ply
-same list.ply wanted.ply
+makes list.ply wanted.ply "$PCGPU" convert --merge in/1.bin in/2.ply -o wanted.ply
 # Four columns are no longer a scan of nuScenes, whose name says five.
 expect 0 "$PCGPU" convert --columns x,y,z,intensity in/4.pcd.bin -o four/
 present four/4.bin
@@ -248,8 +235,7 @@ says '^  crop: \[0, 0, 0, 1, 1, 1\]$' "$PCGPU" convert --crop 0,0,0,1,1,1 --colu
 cp "$OUT" effect.yaml
 absent x.ply
 expect 0 "$PCGPU" convert --crop 0,0,0,1,1,1 --columns x,y,z --transform turn.txt a.bin -o x.ply
-expect 0 "$PCGPU" convert --config effect.yaml a.bin -o y.ply -f
-same x.ply y.ply
+makes x.ply y.ply "$PCGPU" convert --config effect.yaml a.bin -o y.ply -f
 
 # --merge looks at names, not at the bytes after them, and once at each column: of clouds with the same columns in another order, too.
 if command -v valgrind > /dev/null && ! has_sanitizer; then

@@ -17,8 +17,7 @@ done > a.png
 # The records: pixels with a return, row by row; x = (u - 1) / 2 z, y = v / 4 z.
 for IMAGE in a.pgm a.png; do
     expect 0 pcgpu sample --camera $CAMERA -m 4 $IMAGE -f -o four.ply --indices i.txt
-    expect 0 pcgpu sample -m 1 four.ply -f -o one.bin # what was written is a cloud of x y z
-    size_is one.bin 12
+    sized one.bin 12 pcgpu sample -m 1 four.ply -f -o one.bin # what was written is a cloud of x y z
     expect 0 pcgpu voxelize --camera $CAMERA --voxel-size 100 --range=-100,-100,-100,100,100,100 --features points $IMAGE \
         -f -o points.bin
     od -An -v -t f4 -w12 points.bin | awk '$3 != 0 { $1 = $1; print }' | sort > got.txt
@@ -32,8 +31,7 @@ pcgpu sample --camera $CAMERA -F pgm -m 4 --output-format bin < a.pgm > stdin2.b
 same stdin.bin stdin2.bin
 size_is stdin.bin 48
 mkdir folder # an output folder: depth images are not written, so .bin
-expect 0 pcgpu sample --camera $CAMERA -m 2 a.png -o folder/
-size_is folder/a.bin 24
+sized folder/a.bin 24 pcgpu sample --camera $CAMERA -m 2 a.png -o folder/
 expect 4 pcgpu register --camera $CAMERA a.png a.pgm # both were read; so few points cannot be registered
 stderr_has 'the source has 0 pixels that show a surface'
 expect 4 pcgpu register --camera $CAMERA --set association=nearest a.png a.pgm
@@ -59,8 +57,7 @@ expect 0 pcgpu sample --camera $CAMERA,max_depth=3 -m 3 a.png -o wanted.bin
 works() {
     printf '%b\n' "$1" > c.yaml
     shift
-    expect 0 pcgpu sample --config c.yaml -m 3 a.png -f -o got.bin "$@"
-    same got.bin wanted.bin
+    makes got.bin wanted.bin pcgpu sample --config c.yaml -m 3 a.png -f -o got.bin "$@"
 }
 works 'camera: {width: 3, height: 2, fx: 2, fy: 4, cx: 1, cy: 0, depth_scale: 1000, min_depth: 0, max_depth: 3}'
 works 'camera:\n  fx: 2.0\n  fy: 4\n  cx: 1\n  cy: 0\n  max_depth: 3'

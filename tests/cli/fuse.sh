@@ -33,15 +33,12 @@ expect 0 $FUSE --poses "$ROOM/poses_tum.txt" $FRAMES -o tum.ply
 says "^mesh\.ply: ply, $VERTICES points, 6 columns$" pcgpu info mesh.ply # what was written is a cloud, too
 
 # Standard output, a folder, and other formats of points; only one of both outputs.
-expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh - -f
-cp "$OUT" ../stdout.ply
+into ../stdout.ply $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh - -f
 same ../stdout.ply mesh.ply
 mkdir folder
-expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o folder/ --mesh folder/ --output-format ply
-same folder/frame-000000.ply model.ply
+makes folder/frame-000000.ply model.ply $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o folder/ --mesh folder/ --output-format ply
 same folder/frame-000000.mesh.ply mesh.ply
-expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o model.bin
-size_is model.bin $((24 * VERTICES))
+sized model.bin $((24 * VERTICES)) $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES -o model.bin
 
 # An image without a pose is left out; comments and empty lines are no poses.
 { echo '# comment'; sed -n 1p "$ROOM/poses_kitti.txt"; echo; sed -n 2p "$ROOM/poses_kitti.txt"
@@ -50,8 +47,7 @@ tells "^pcgpu: .*frame-000002.png: warning: has no pose and is left out: line 5 
 stderr_has "^pcgpu: .*: 3 images fused at "
 sed -n '1,2p;4p' "$ROOM/poses_kitti.txt" > three.txt
 set -- $FRAMES
-expect 0 $FUSE --poses three.txt "$1" "$2" "$4" -o three.ply
-same gap.ply three.ply
+makes gap.ply three.ply $FUSE --poses three.txt "$1" "$2" "$4" -o three.ply
 pcgpu fuse $CONFIG --voxel-size 0.04 --poses - "$1" "$2" "$4" -o stdin.ply < three.txt > "$OUT" 2> "$ERR" || die 'poses on standard input'
 same stdin.ply three.ply
 
@@ -89,8 +85,7 @@ expect 1 $FUSE --poses longer.txt numbers/*.png -o numbers.ply
 stderr_has 'longer.txt: 8 poses for 4 images'
 awk '{ $1 = sprintf("%.6f", 1305031000 + $1); print } END { $1 = "1305030000.000000"; print }' tum.txt | tac > backwards.txt
 expect 0 $FUSE --poses backwards.txt times/*.png -o times.ply
-expect 0 $FUSE --poses tum.txt $FRAMES -o frames.ply
-same times.ply frames.ply
+makes times.ply frames.ply $FUSE --poses tum.txt $FRAMES -o frames.ply
 # A mesh is a .ply, .obj or .glb by its name. tests/oracle reads all three.
 expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.obj
 [ "$(grep -c '^v ' mesh.obj)" = "$VERTICES" ] && [ "$(grep -c '^f ' mesh.obj)" = "$FACES" ] || die 'another mesh as .obj'
@@ -98,8 +93,7 @@ expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.GLB
 [ "$(head -c 4 mesh.GLB)" = glTF ] || die 'no .glb'
 [ "$(od -An -t u4 -j 8 -N 4 mesh.GLB | tr -d ' ')" = "$(wc -c < mesh.GLB)" ] || die 'a .glb of another length than it says'
 expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.glb
-expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.obj
-size_is none.obj 0
+sized none.obj 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.obj
 finish
 
 # Colours: images with the names of the depth images in a folder, or a list; the surface stays as it is. Flat colours, so that every
@@ -121,14 +115,12 @@ END
     mkdir colors
     for i in 0 1 2 3; do cp rgb.png colors/frame-00000$i.png; echo colors/frame-00000$i.png; done > colors.txt
     expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors -o colored.ply --mesh colored.obj
-    expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors.txt -o listed.ply --mesh colored.glb
-    same colored.ply listed.ply
+    makes colored.ply listed.ply $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --color colors.txt -o listed.ply --mesh colored.glb
     grep -aq '^property uchar blue$' colored.ply || die 'no colours in .ply'
     expect 0 pcgpu convert colored.ply --columns x,y,z,red,green,blue -o colored.txt --output-format xyz
     # d2( are 100, 50 and 40
     awk '$4 != 100 || $5 != 50 || $6 != 40 { n++ } END { exit !(NR > 5000 && n < NR / 50) }' colored.txt || die 'other colours'
-    expect 0 pcgpu convert colored.ply --columns x,y,z,nx,ny,nz -o without.ply
-    same without.ply model.ply
+    makes without.ply model.ply pcgpu convert colored.ply --columns x,y,z,nx,ny,nz -o without.ply
     head -n 1 colored.obj | grep -Eq '^v( -?[0-9.e-]+){3} 0\.39215[0-9]* 0\.19607[0-9]* 0\.15686[0-9]*$' || die 'no colours in .obj'
     grep -aq '"COLOR_0":3' colored.glb || die 'no colours in .glb'
     expect 0 pcgpu view colored.ply -o colored.png
@@ -145,8 +137,7 @@ END
     # 7-Scenes: depth and colour side by side.
     mkdir scenes
     for i in 0 1 2 3; do cp "$ROOM/frame-00000$i.png" scenes/f$i.depth.png && cp rgb.png scenes/f$i.color.png; done
-    expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" scenes/*.depth.png --color scenes -o scenes.ply
-    same scenes.ply colored.ply
+    makes scenes.ply colored.ply $FUSE --poses "$ROOM/poses_kitti.txt" scenes/*.depth.png --color scenes -o scenes.ply
     # The model of odometry.
     head -n 1 "$ROOM/poses_kitti.txt" > first.txt
     expect 0 pcgpu odometry $CONFIG --map-voxel 0.04 --init first.txt $FRAMES --color colors --trajectory t.txt -o map.ply

@@ -29,8 +29,7 @@ for LIST in cuda:all cuda:0,1 cuda:1,0; do
 done
 
 # More GPUs than threads: each has a worker.
-expect 0 pcgpu sample -m 50 --threads 1 in/ -o one/ --device cuda:0,1 -v
-same one/9.bin cpu.sample/9.bin
+makes one/9.bin cpu.sample/9.bin pcgpu sample -m 50 --threads 1 in/ -o one/ --device cuda:0,1 -v
 
 # Wrong lists.
 expect 2 pcgpu sample -m 50 in/ -o x/ --device cuda:0,0

@@ -4,8 +4,7 @@ cloud 100 > a.bin
 
 # 5 columns are kept through the program.
 head -c 1000 a.bin > c5.bin
-expect 0 pcgpu sample --fields 5 -m 50 --method random c5.bin -o out.bin
-size_is out.bin 1000
+sized out.bin 1000 pcgpu sample --fields 5 -m 50 --method random c5.bin -o out.bin
 rm out.bin
 
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 2 3\n4 5 6\n' > good.ply
@@ -39,21 +38,16 @@ quiet pcgpu sample -q -m 3 --start 1 holes.bin -o out.bin
 rm out.bin
 # The first pick is the first record that can be one, of each input; one that is asked for must be able to.
 expect 0 pcgpu sample -m 3 --start 1 holes.bin -o wanted.bin --indices wanted
-expect 0 pcgpu sample -m 3 holes.bin -o out.bin --indices i
-same out.bin wanted.bin
+makes out.bin wanted.bin pcgpu sample -m 3 holes.bin -o out.bin --indices i
 same i wanted
-expect 0 pcgpu sample -m 3 --start first holes.bin -f -o out.bin
-same out.bin wanted.bin
+makes out.bin wanted.bin pcgpu sample -m 3 --start first holes.bin -f -o out.bin
 mkdir both
-expect 0 pcgpu sample -m 3 holes.bin a.bin -o both/
-same both/holes.bin wanted.bin
-expect 0 pcgpu sample -m 3 --start 0 a.bin -f -o out.bin
-same both/a.bin out.bin
+makes both/holes.bin wanted.bin pcgpu sample -m 3 holes.bin a.bin -o both/
+makes both/a.bin out.bin pcgpu sample -m 3 --start 0 a.bin -f -o out.bin
 expect 0 pcgpu sample -m 3 --dry-run holes.bin
 sed '/device/d; s/: *first/: 1/' "$OUT" > start.yaml
 stdout_has 'start: "first"'
-expect 0 pcgpu sample --config start.yaml holes.bin -f -o out.bin
-same out.bin wanted.bin
+makes out.bin wanted.bin pcgpu sample --config start.yaml holes.bin -f -o out.bin
 rm -r both start.yaml wanted wanted.bin out.bin i
 tells 'warning: .*3' pcgpu voxelize --range=-9,-9,-9,9,9,9 --voxel-size 1 holes.bin -o v.bin --set point-voxel=pv
 [ "$(integers pv | tr '\n' ' ')" = '-1 0 -1 1 -1 2 ' ] || die "point-voxel is $(integers pv | tr '\n' ' ')"

@@ -42,8 +42,7 @@ ask j 0 'get("non_finite") == 0'
 expect 0 pcgpu sample -m 10 a.bin -o other.bin --json j -f
 
 # To stdout, when the data goes elsewhere.
-expect 0 pcgpu sample -m 10 a.bin -f -o out.bin --json -
-cp "$OUT" j
+into j pcgpu sample -m 10 a.bin -f -o out.bin --json -
 ask j 0 'len(objects) == 1 and get("points_out") == 10'
 
 # One line an input, in order; a bad one has its line, too, or none, but never spoils the others.
@@ -81,11 +80,9 @@ ask j 0 'get("converged") is True and get("iterations") >= 1 and 0 < get("fitnes
 ask j 0 'get("inliers") > 0 and get("inlier_rmse") is not None and get("degenerate") in (True, False)'
 ask j 0 'len(sum(get("T_target_source"), []) if type(get("T_target_source")[0]) is list else get("T_target_source")) == 16'
 
-expect 0 "$PCGPU" info --json -
-cp "$OUT" j
+into j "$PCGPU" info --json -
 ask j 0 'len(objects) == 1 and get("version")'
-expect 0 "$PCGPU" info a.bin holes.bin --json -
-cp "$OUT" j
+into j "$PCGPU" info a.bin holes.bin --json -
 ask j 0 'len(objects) == 2 and 300 in [get("points"), get("points_in"), get("rows")]'
 ask j 1 'get("non_finite") == 1 and get("at_origin") == 1'
 finish

@@ -2,8 +2,9 @@
 # removed at the end, and stops at the first difference, which it prints.
 #
 #   expect CODE COMMAND...   runs it, stdin empty; stops unless it exits with CODE. Leaves stdout and stderr in $OUT, $ERR
-#   says PATTERN COMMAND..., tells PATTERN COMMAND...: expect 0, with PATTERN on stdout, on stderr
-#   gives FILE COMMAND..., quiet COMMAND...: expect 0, with the bytes of FILE on stdout, with nothing on stderr
+#   These expect 0 of COMMAND... and more: says PATTERN COMMAND... (on stdout), tells PATTERN (on stderr), warns PATTERN (the one
+#   line there), quiet (nothing there), gives FILE (its bytes on stdout), into FILE (keeps stdout there), makes FILE OTHER (the
+#   same bytes), sized FILE BYTES
 #   stdout_is TEXT, stderr_is TEXT, stdout_has PATTERN, stderr_has PATTERN (extended regular expressions)
 #   same A B, absent FILE..., present FILE..., size_is FILE BYTES, only NAME... (what the folder holds)
 #   cloud N > x.bin          N points of 4 float32: a spiral, so that no two distances are equal; also rings and walls
@@ -68,11 +69,15 @@ stderr_lacks() { ! grep -Eq -e "$1" "$ERR" || die "stderr has: $1"; checked; }
 says() { ASKED=$1 && shift && expect 0 "$@" && stdout_has "$ASKED"; }
 tells() { ASKED=$1 && shift && expect 0 "$@" && stderr_has "$ASKED"; }
 quiet() { expect 0 "$@" && stderr_is ''; }
+warns() { ASKED=$1 && shift && expect 0 "$@" && stderr_is_one "$ASKED"; }
 # One line, which matches.
 stderr_is_one() { [ "$(wc -l < "$ERR")" -eq 1 ] || die 'not one line on stderr'; stderr_has "$1"; }
 
 same() { cmp -s "$1" "$2" || die "$1 and $2 differ"; checked; }
+into() { ASKED=$1 && shift && expect 0 "$@" && cp "$OUT" "$ASKED"; }
 gives() { ASKED=$1 && shift && expect 0 "$@" && same "$OUT" "$ASKED"; }
+makes() { ASKED=$1 OTHER=$2 && shift 2 && expect 0 "$@" && same "$ASKED" "$OTHER"; }
+sized() { ASKED=$1 BYTES=$2 && shift 2 && expect 0 "$@" && size_is "$ASKED" "$BYTES"; }
 differ() { ! cmp -s "$1" "$2" || die "$1 and $2 are the same"; checked; }
 absent() { for FILE; do [ ! -e "$FILE" ] || die "$FILE exists"; checked; done; }
 present() { for FILE; do [ -s "$FILE" ] || die "$FILE is missing or empty"; checked; done; }

@@ -15,8 +15,7 @@ expect 0 pcgpu odometry --map "$a" "$b" "$a" --trajectory auto.txt
 stderr_is_one '^pcgpu: auto.txt: 2 scans in [0-9.]+ s, [0-9.]+ per second; 0 lost, 0 not read$'
 near auto.txt 1 0.8 0.1 0.002
 near auto.txt 2 0 0 0.002
-expect 0 pcgpu odometry --map "$a" --init auto "$b" "$a" --trajectory same.txt --threads 1
-same same.txt auto.txt
+makes same.txt auto.txt pcgpu odometry --map "$a" --init auto "$b" "$a" --trajectory same.txt --threads 1
 echo '1 0 0 0.5 0 1 0 0 0 0 1 0' > guess.txt
 expect 0 pcgpu odometry --map "$a" --init guess.txt "$b" "$a" --trajectory guess.out
 near guess.out 1 0.8 0.1 0.002

@@ -45,8 +45,7 @@ expect 0 pcgpu odometry --cpu --init init.txt s?.bin --trajectory moved.txt
 # A trajectory that exists is replaced only with -f, and keeps its permissions.
 expect 0 pcgpu odometry --cpu s[0-3].bin --trajectory r.txt
 chmod 600 r.txt
-expect 0 pcgpu odometry --cpu s?.bin --trajectory r.txt -f
-same r.txt model.txt
+makes r.txt model.txt pcgpu odometry --cpu s?.bin --trajectory r.txt -f
 case $(ls -l r.txt) in -rw-------*) checked ;; *) die "mode of r.txt: $(ls -l r.txt)" ;; esac
 # started FILE OPTION...: a run that has written two poses to FILE and waits for its third scan.
 mkfifo pipe.bin
@@ -190,8 +189,7 @@ expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt
 mv "$OUT" table.txt
 gives table.txt pcgpu evaluate tum.txt --ground-truth matrix.txt --plot errors.png # the charts are in tests/oracle/test_view.py
 [ "$(head -c 4 errors.png | od -An -c | tr -d ' ')" = '211PNG' ] || die 'the charts are not a picture'
-expect 0 pcgpu evaluate tum.txt --ground-truth matrix.txt --plot plots/
-same plots/tum.png errors.png
+makes plots/tum.png errors.png pcgpu evaluate tum.txt --ground-truth matrix.txt --plot plots/
 says '^7 poses compared, 0 missing' pcgpu odometry --cpu s?.bin --trajectory t1.txt --ground-truth model.txt
 gives model.txt pcgpu odometry --cpu s?.bin --ground-truth model.txt
 stderr_has '^7 poses compared, 0 missing'
@@ -214,25 +212,21 @@ for TURN in 1 -1; do
             floats > turn_$FILE.bin
     done
     tells 'deskewed by column 3' pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -f
-    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -f
-    same turn.txt time.txt
+    makes turn.txt time.txt pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -f
     expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory none.txt --deskew none -f
     differ turn.txt none.txt
     expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt -o turn.ply -f
-    expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -o time.ply -f
-    same turn.ply time.ply
+    makes turn.ply time.ply pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -o time.ply -f
 done
 expect 0 pcgpu odometry --cpu s0.bin s1.bin s2.bin --trajectory turn.txt -f
 stderr_lacks 'deskewed|beams'
-expect 0 pcgpu odometry --cpu s0.bin s1.bin s2.bin --trajectory none.txt --deskew none -f
-same turn.txt none.txt
+makes turn.txt none.txt pcgpu odometry --cpu s0.bin s1.bin s2.bin --trajectory none.txt --deskew none -f
 rm turn* time.ply none.txt
 expect 0 pcgpu evaluate model.txt --ground-truth model.txt --dry-run
 expect 0 pcgpu odometry s0.bin s1.bin s2.bin --trajectory n.txt --dry-run
 stdout_has 'trajectory: "?n.txt'
 # --loops: without a loop the bytes are the same, whatever the format.
-expect 0 pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --json loops.jsonl -v
-same loops.txt model.txt
+makes loops.txt model.txt pcgpu odometry --cpu s?.bin --trajectory loops.txt --loops --json loops.jsonl -v
 stderr_has '^pcgpu: loops.txt: 0 loops among [0-9]+ places? '
 lines loops.jsonl 8
 tail -n 1 loops.jsonl | grep -q '"exit_code": 0, "loop_closure": {"frames": 7, .*"converged": true, "moved": 0, "loops": \[\]}}$' ||

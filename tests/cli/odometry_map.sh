@@ -6,8 +6,7 @@ for i in 1 3; do cp "$DATA/street_moved.bin" "s$i.bin"; done
 points() { "$PCGPU" info "$1" | sed -n '1s/.* \([0-9]*\) points.*/\1/p'; }
 
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt
-expect 0 pcgpu odometry --cpu s?.bin --trajectory with.txt -o map.ply --json map.jsonl
-same with.txt t.txt # a map changes no pose
+makes with.txt t.txt pcgpu odometry --cpu s?.bin --trajectory with.txt -o map.ply --json map.jsonl # a map changes no pose
 stderr_has '^pcgpu: map.ply: [0-9]+ points of 4 scans at 0.1 m; [0-9]+ of [0-9]+ voxels left out, which scans have seen through$'
 [ "$(wc -l < map.jsonl)" -eq 5 ] || die 'the map is not the last object of --json'
 tail -n 1 map.jsonl | grep -q '"outputs": {"output": "map.ply"}.*"map_voxel": 0.1,.*"scans": 4, "panoramas": 1,.*"points": ' ||
@@ -21,14 +20,12 @@ COUNT=$(points map.ply)
 # Any number of threads, any memory, any folder for the rest, a second run: the same bytes.
 mkdir tmp
 for how in '--threads 1' '--threads 3 --set memory=1M' '--set memory=1M --set temporary-folder=tmp' '--device auto'; do
-    expect 0 pcgpu odometry --cpu $how s?.bin --trajectory t.txt -o other.ply -f
-    same other.ply map.ply
+    makes other.ply map.ply pcgpu odometry --cpu $how s?.bin --trajectory t.txt -o other.ply -f
 done
 [ -z "$(ls -A tmp)" ] || die 'a temporary file is left'
 
 # With --loops it is made of the corrected poses in another pass; here there is nothing to correct.
-expect 0 pcgpu odometry --cpu --loops s?.bin --trajectory looped.txt -o looped.ply
-same looped.txt t.txt
+makes looped.txt t.txt pcgpu odometry --cpu --loops s?.bin --trajectory looped.txt -o looped.ply
 same looped.ply map.ply
 # When it cannot be written, neither is the trajectory.
 for how in '' --loops; do
@@ -66,8 +63,7 @@ expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o coarse.ply --map-v
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o kept.ply --set keep-moving
 stderr_has '; 0 of [0-9]+ voxels left out'
 printf 'odometry:\n  map_voxel: 0.5\n  keep_moving: false\n  memory: 8M\n' > map.yaml
-expect 0 pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f -o other.ply
-same other.ply coarse.ply
+makes other.ply coarse.ply pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f -o other.ply
 expect 0 pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f
 says 'map_voxel: 0.1$' pcgpu odometry --dry-run s?.bin -o map.las -f
 expect 0 pcgpu odometry --cpu --deskew clockwise s?.bin --trajectory d.txt -o deskewed.ply

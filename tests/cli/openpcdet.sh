@@ -15,8 +15,7 @@ effect() {
     cp "$OUT" effect.yaml
     gives effect.yaml pcgpu voxelize --config effect.yaml --dry-run a.bin
     expect 0 pcgpu voxelize "$@" a.bin -f -o file.npz
-    expect 0 pcgpu voxelize --config effect.yaml a.bin -f -o effect.npz
-    same file.npz effect.npz
+    makes file.npz effect.npz pcgpu voxelize --config effect.yaml a.bin -f -o effect.npz
 }
 
 PILLARS='[0, -39.68, -3, 69.12, 39.68, 1]|[0.16, 0.16, 4]|32'

@@ -5,20 +5,16 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat "$T"; done > big.bin # 11.5 MB: 81 M
 VOXELIZE='pcgpu voxelize --voxel-size 0.5'
 
 expect 0 $VOXELIZE big.bin -o whole.ply
-expect 0 $VOXELIZE --cpu --set memory=4M big.bin -o pieces.ply --json log
-same pieces.ply whole.ply
+makes pieces.ply whole.ply $VOXELIZE --cpu --set memory=4M big.bin -o pieces.ply --json log
 grep -q '"memory": 4194304' log || die "the log is $(cat log)"
 grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
 # A file that fits is read whole.
-expect 0 $VOXELIZE --set memory=1G big.bin -o small.ply --json log -f
-same small.ply whole.ply
+makes small.ply whole.ply $VOXELIZE --set memory=1G big.bin -o small.ply --json log -f
 grep -q 'in pieces' log && die 'a file that fits is read in pieces'
 # Many inputs, each in its pieces or not.
 mkdir in && cp big.bin in/a.bin && cp "$T" in/b.bin
-expect 0 $VOXELIZE --cpu --set memory=4M in -o out/ --output-format ply
-same out/a.ply whole.ply
-expect 0 $VOXELIZE "$T" -o b.ply
-same out/b.ply b.ply
+makes out/a.ply whole.ply $VOXELIZE --cpu --set memory=4M in -o out/ --output-format ply
+makes out/b.ply b.ply $VOXELIZE "$T" -o b.ply
 rm -r in out small.ply b.ply
 
 # Where a run on the whole file lacks the memory, one in pieces has it.
@@ -45,8 +41,7 @@ fi
 
 # Random sampling: the same picks; of all points where the memory holds them.
 expect 0 pcgpu sample --method random -m 4096 big.bin -o whole.bin --indices whole.npy
-expect 0 pcgpu sample --method random -m 4096 --set memory=4M big.bin -o pieces.bin --indices pieces.npy --json log -f
-same pieces.bin whole.bin
+makes pieces.bin whole.bin pcgpu sample --method random -m 4096 --set memory=4M big.bin -o pieces.bin --indices pieces.npy --json log -f
 same pieces.npy whole.npy
 grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
 # Farthest point sampling, with its points in temporary files.
@@ -101,8 +96,7 @@ head -c 9000000 big.las > cut.las
 expect 1 $VOXELIZE --cpu --set memory=4M cut.las -o x.ply
 stderr_has '^pcgpu: cut\.las: file ends after [0-9]+ of 720000 points'
 expect 0 $VOXELIZE --cpu --set memory=4M big.las -o las.ply
-expect 0 $VOXELIZE big.las -o las_whole.ply
-same las.ply las_whole.ply
+makes las.ply las_whole.ply $VOXELIZE big.las -o las_whole.ply
 # A file of gzip is not read in pieces, whatever format is given for what it holds: its compressed bytes are no points.
 if gzip -c big.bin > packed.bin.gz 2> /dev/null; then
     head -c $((16 - $(wc -c < packed.bin.gz) % 16)) /dev/zero >> packed.bin.gz # whole records

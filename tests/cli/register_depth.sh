@@ -44,10 +44,8 @@ stdout_has '^  association: "?projective"?$'
 
 # The configuration in effect gives the same again, whatever was left to the inputs.
 for WORDS in '' '--set levels=2' '--set max-distance=0.2 --min-score 0.5'; do
-    expect 0 pcgpu register --config "$CAMERA" $WORDS "$A" "$B"
-    cp "$OUT" wanted.txt
-    expect 0 pcgpu register --config "$CAMERA" $WORDS --dry-run "$A" "$B"
-    cp "$OUT" effect.yaml
+    into wanted.txt pcgpu register --config "$CAMERA" $WORDS "$A" "$B"
+    into effect.yaml pcgpu register --config "$CAMERA" $WORDS --dry-run "$A" "$B"
     stdout_has '^  association: "projective"$'
     ! grep -q '^  method:' effect.yaml || die 'a method of clouds is in effect'
     gives effect.yaml pcgpu register --config effect.yaml --dry-run "$A" "$B"
@@ -55,10 +53,8 @@ for WORDS in '' '--set levels=2' '--set max-distance=0.2 --min-score 0.5'; do
 done
 says '^  method: "ndt"$' pcgpu register --config "$CAMERA" --method ndt --dry-run "$A" "$B"
 printf '%s\t%s\n' "$A" "$B" > effect_pairs.txt
-expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt
-cp "$OUT" wanted.txt
-expect 0 pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --dry-run
-cp "$OUT" effect.yaml
+into wanted.txt pcgpu register --config "$CAMERA" --pairs effect_pairs.txt
+into effect.yaml pcgpu register --config "$CAMERA" --pairs effect_pairs.txt --dry-run
 gives wanted.txt pcgpu register --config effect.yaml --pairs effect_pairs.txt
 # Each pair of a list tells its own.
 expect 0 pcgpu voxelize --config "$CAMERA" --voxel-size 0.02 "$B" -o effect.ply

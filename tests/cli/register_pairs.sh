@@ -28,8 +28,7 @@ for FORMAT in matrix kitti tum; do
     done
 done
 for METHOD in plane point gicp; do
-    expect 0 pcgpu register $TUNE --method $METHOD s2.bin t.bin --set transform-format=kitti
-    cp "$OUT" ../expected
+    into ../expected pcgpu register $TUNE --method $METHOD s2.bin t.bin --set transform-format=kitti
     expect 0 pcgpu register $TUNE --method $METHOD --threads 2 --pairs list --set transform-format=kitti
     sed -n 2p "$OUT" > ../line
     same ../line ../expected
@@ -39,8 +38,7 @@ for PAIR in 's1.bin t.bin' 's2.bin t.bin' 's3.bin t.bin' 't.bin s3.bin' 's1.bin 
     pcgpu register $TUNE --init auto $PAIR --set transform-format=kitti < /dev/null 2> /dev/null
 done > ../expected
 gives ../expected pcgpu register $TUNE --init auto --threads 2 --pairs list --set transform-format=kitti
-expect 0 pcgpu register $TUNE --pairs list --set transform-format=kitti
-cp "$OUT" ../lines
+into ../lines pcgpu register $TUNE --pairs list --set transform-format=kitti
 pcgpu register $TUNE --pairs - --set transform-format=kitti < list > "$OUT" 2> "$ERR"
 expected 0 $?
 same "$OUT" ../lines
@@ -101,8 +99,7 @@ printf 's1.bin t.bin\nmissing.bin t.bin\ns2.bin t.bin\n' > three
 expect 1 pcgpu register $TUNE --pairs three -o out/ --json -
 [ "$(grep -c '^{.*}$' "$OUT")" -eq 3 ] && [ "$(wc -l < "$OUT")" -eq 3 ] || die 'not three objects'
 [ "$(ls -A out | tr '\n' ' ')" = 's1.bin s2.bin ' ] || die "out holds $(ls -A out)"
-expect 0 pcgpu register $TUNE s2.bin t.bin -o single.bin
-same out/s2.bin single.bin
+makes out/s2.bin single.bin pcgpu register $TUNE s2.bin t.bin -o single.bin
 # There are files of these names by now.
 expect 1 pcgpu register $TUNE --pairs three -o out/ --set transform-format=kitti
 stdout_is ''

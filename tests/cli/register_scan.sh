@@ -14,8 +14,7 @@ cat "$DATA/street.bin" vehicle.bin > a.bin
 cat "$DATA/street_moved.bin" vehicle.bin > b.bin
 # The street has no point that near, so that without the vehicle it is the scan as it was.
 for METHOD in ndt plane gicp point; do
-    expect 0 pcgpu register -q --method $METHOD --voxel-size 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
-    cp "$OUT" ../wanted
+    into ../wanted pcgpu register -q --method $METHOD --voxel-size 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
     for THREADS in 1 2; do
         expect 0 pcgpu register -q --threads $THREADS --method $METHOD --voxel-size 0.5 --set min-range=2 b.bin a.bin --json r.json -f
         same "$OUT" ../wanted
@@ -29,8 +28,7 @@ tells '0 records at the origin and 8000 nearer than min-range dropped' pcgpu reg
 
 # A list and -o: what is written is what was registered, moved.
 printf 'b.bin a.bin\na.bin b.bin\nb.bin a.bin\n' > list
-expect 0 pcgpu register -q --set min-range=2 --set beam-correction=0.205 b.bin a.bin -o moved.bin --set transform-format=kitti
-cp "$OUT" ../wanted
+into ../wanted pcgpu register -q --set min-range=2 --set beam-correction=0.205 b.bin a.bin -o moved.bin --set transform-format=kitti
 size_is moved.bin 960000
 expect 0 pcgpu register -q --threads 2 --set min-range=2 --set beam-correction=0.205 --pairs list --set transform-format=kitti
 sed -n 3p "$OUT" > ../line
@@ -55,8 +53,7 @@ checked
 for i in 0 2 4; do cp a.bin s$i.bin && cp "$DATA/street.bin" t$i.bin; done
 for i in 1 3; do cp b.bin s$i.bin && cp "$DATA/street_moved.bin" t$i.bin; done
 for REFERENCE in previous keyframe model; do
-    expect 0 pcgpu odometry -q --reference $REFERENCE t?.bin --trajectory -
-    cp "$OUT" ../wanted
+    into ../wanted pcgpu odometry -q --reference $REFERENCE t?.bin --trajectory -
     for THREADS in 1 2; do
         gives ../wanted pcgpu odometry -q --threads $THREADS --reference $REFERENCE --set min-range=2 s?.bin --trajectory - --json j -f
     done

@@ -2,34 +2,26 @@
 . "${0%/*}/lib.sh"
 cloud 1000 > a.bin
 
-expect 0 pcgpu sample -m 1000 a.bin -o x.bin
-size_is x.bin 16000
+sized x.bin 16000 pcgpu sample -m 1000 a.bin -o x.bin
 
 # A whole cloud is a permutation; picks are the records of the input.
 records a.bin | sort > wanted
 records x.bin | sort > got
 same got wanted
 
-expect 0 pcgpu sample --ratio 0.0001 a.bin -f -o x.bin # never less than one
-size_is x.bin 16
+sized x.bin 16 pcgpu sample --ratio 0.0001 a.bin -f -o x.bin # never less than one
 head -c 16 a.bin > first.bin
 same x.bin first.bin # and the first pick is record 0
-expect 0 pcgpu sample --ratio 1 a.bin -f -o x.bin
-size_is x.bin 16000
-expect 0 pcgpu sample --ratio 0.0159 a.bin -f -o x.bin
-size_is x.bin 240
+sized x.bin 16000 pcgpu sample --ratio 1 a.bin -f -o x.bin
+sized x.bin 240 pcgpu sample --ratio 0.0159 a.bin -f -o x.bin
 
 # --min-distance: points on a line one metre apart.
 awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
-expect 0 pcgpu sample --min-distance 4 line.bin -f -o x.bin --distances d # picks halve the gaps: 64, 32, 16, 8, 4
-size_is x.bin 272
+sized x.bin 272 pcgpu sample --min-distance 4 line.bin -f -o x.bin --distances d # picks halve the gaps: 64, 32, 16, 8, 4
 [ "$(od -An -v -t f4 -w4 d | awk 'NR > 1 && $1 < 4' | wc -l)" -eq 0 ] || die 'a pick is nearer than 4 m'
-expect 0 pcgpu sample --min-distance 4.001 line.bin -f -o x.bin
-size_is x.bin 144
-expect 0 pcgpu sample --min-distance 4 -m 5 line.bin -f -o x.bin
-size_is x.bin 80
-expect 0 pcgpu sample --min-distance 4 -m 50 line.bin -f -o x.bin
-size_is x.bin 272
+sized x.bin 144 pcgpu sample --min-distance 4.001 line.bin -f -o x.bin
+sized x.bin 80 pcgpu sample --min-distance 4 -m 5 line.bin -f -o x.bin
+sized x.bin 272 pcgpu sample --min-distance 4 -m 50 line.bin -f -o x.bin
 
 # --start, --indices, --distances.
 expect 0 pcgpu sample -m 3 --start 10 line.bin -f -o x.bin --indices i --distances d
@@ -41,14 +33,12 @@ expect 0 pcgpu sample -m 2 --start center line.bin -f -o x.bin --indices i -f # 
 # --method random: the seed decides, threads do not; no record comes twice.
 expect 0 pcgpu sample --method random -m 400 --seed 5 --threads 1 a.bin -o r1.bin --indices r1
 expect 0 pcgpu sample --method random -m 400 --seed 5 --threads 2 a.bin -o r2.bin
-expect 0 pcgpu sample --method random -m 400 --seed 6 a.bin -o r3.bin
-same r1.bin r2.bin
+makes r1.bin r2.bin pcgpu sample --method random -m 400 --seed 6 a.bin -o r3.bin
 differ r1.bin r3.bin
 [ "$(integers r1 | sort -n | uniq | wc -l)" -eq 400 ] || die 'random: a record came twice'
 [ "$(integers r1 | awk '$1 < 0 || $1 > 999' | wc -l)" -eq 0 ] || die 'random: not a record'
 expect 0 pcgpu sample --method random -m 400 a.bin -o r4.bin # without a seed: a fixed one
-expect 0 pcgpu sample --method random -m 400 a.bin -o r5.bin
-same r4.bin r5.bin
+makes r4.bin r5.bin pcgpu sample --method random -m 400 a.bin -o r5.bin
 
 # Records at the origin: kept unless asked.
 { echo '0 0 0 9'; echo '1 0 0 1'; echo '0 0 0 8'; echo '0 2 0 2'; } | floats > zeros.bin

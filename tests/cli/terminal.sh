@@ -41,8 +41,7 @@ stderr_has 'input|INPUT'
 absent x.bin
 
 # Data in a file and messages on a terminal: no data there, no escape sequences with NO_COLOR or a dumb terminal.
-expect 0 on 2 "$PCGPU" sample -m 10 a.bin -o b.bin
-size_is b.bin 160
+sized b.bin 160 on 2 "$PCGPU" sample -m 10 a.bin -o b.bin
 ESCAPE=$(printf '\033')
 mkfifo slow.bin
 # An input that takes over a second to arrive, whatever the machine's speed.

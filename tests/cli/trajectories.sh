@@ -26,8 +26,7 @@ END { print "] }" }' exact.txt > trajectory.json
 
 expect 0 $FUSE --poses kitti.txt $FRAMES -o wanted.ply
 for FILE in open3d.log matrices.txt folder timed.txt; do
-    expect 0 $FUSE --poses $FILE $FRAMES -o got.ply -f
-    same got.ply wanted.ply
+    makes got.ply wanted.ply $FUSE --poses $FILE $FRAMES -o got.ply -f
     expect 0 $FUSE --poses $FILE $FRAMES -o dry.ply --dry-run
     says "(^|[^0-9])$POSES( |$)" pcgpu evaluate $FILE --ground-truth kitti.txt
 done
@@ -114,11 +113,9 @@ windows kitti.txt > windows.txt
 ls $FRAMES | windows > list.txt
 printf '1 0 0 1\n0 1 0 2\n0 0 1 3\n0 0 0 1\n' > T.txt
 windows T.txt > wT.txt
-expect 0 $FUSE --poses windows.txt --files-from list.txt -o got.ply -f
-same got.ply wanted.ply
+makes got.ply wanted.ply $FUSE --poses windows.txt --files-from list.txt -o got.ply -f
 expect 0 pcgpu convert --transform T.txt "$PCGPU_SOURCE/testdata/street.bin" -o T.bin
-expect 0 pcgpu convert --transform wT.txt "$PCGPU_SOURCE/testdata/street.bin" -o wT.bin
-same wT.bin T.bin
+makes wT.bin T.bin pcgpu convert --transform wT.txt "$PCGPU_SOURCE/testdata/street.bin" -o wT.bin
 
 # Cameras: a 3x3 matrix, a 4x4 one, JSON of Open3D, calib.txt of KITTI, YAML of ROS and OpenCV. Members may follow.
 printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt
@@ -138,8 +135,7 @@ ros '[2.0, 0, 1., 0, 4e0, 0.5, 0., 0, 1]' '[0., 0, 0.0, 0, 0]' > ost.yaml
 printf 'P5 3 2 65535\n\003\350\003\350\003\350\003\350\003\350\007\320' > d.pgm
 expect 0 pcgpu sample -m 3 --camera 2,4,1,0.5,depth_scale=500 d.pgm -o wanted.bin
 for FILE in camera.txt intrinsic_depth.txt camera.json calib.txt ost.yaml opencv.yml ./camera.txt "$PWD/calib.txt"; do
-    expect 0 pcgpu sample -m 3 --camera "$FILE,depth_scale=500" d.pgm -o got.bin -f
-    same got.bin wanted.bin
+    makes got.bin wanted.bin pcgpu sample -m 3 --camera "$FILE,depth_scale=500" d.pgm -o got.bin -f
 done
 echo 'camera: ./camera.json' > c.yaml
 expect 0 pcgpu sample -m 3 --config c.yaml d.pgm -o plain.bin
@@ -162,16 +158,13 @@ for FRAME in $FRAMES; do
 done
 (cd tum && echo '# depth maps' && for F in depth/*; do N=${F#depth/}; echo "${N%.png} $F"; done) > tum/depth.txt
 (cd tum && for F in depth/*; do N=${F#depth/}; echo "${N%.png} rgb/$N ${N%.png} $F"; done) > tum/associations.txt
-expect 0 $FUSE --poses kitti.txt --files-from tum/depth.txt -o got.ply -f
-same got.ply wanted.ply
-expect 0 $FUSE --poses kitti.txt --files-from tum/associations.txt -o got.ply -f
-same got.ply wanted.ply
+makes got.ply wanted.ply $FUSE --poses kitti.txt --files-from tum/depth.txt -o got.ply -f
+makes got.ply wanted.ply $FUSE --poses kitti.txt --files-from tum/associations.txt -o got.ply -f
 # The truth has more poses than there are images, and other times.
 grep -v '^#' "$ROOM/poses_tum.txt" | awk '{ t = 1305031102.160407 + (NR - 1) * 0.033
     for (k = -1; k <= 1; k++) { printf "%.6f", t + k * 0.011; print (k == 0 ? "" : " 9 9 9 0 0 0 1") (k == 0 ? substr($0, length($1) + 1) : "") } }' > truth.txt
 expect 0 $FUSE --poses "$ROOM/poses_tum.txt" $FRAMES -o wanted_tum.ply
-expect 0 $FUSE --poses truth.txt --files-from tum/depth.txt -o got.ply -f
-same got.ply wanted_tum.ply
+makes got.ply wanted_tum.ply $FUSE --poses truth.txt --files-from tum/depth.txt -o got.ply -f
 sed 4,6d truth.txt > gap.txt # the second image has none within 0.02 s
 tells '1305031102\.193407\.png: warning: has no pose and is left out' $FUSE --poses gap.txt --files-from tum/depth.txt -o got.ply -f
 for LIST in depth associations; do

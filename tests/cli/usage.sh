@@ -38,13 +38,11 @@ done
 cloud 20 > a.bin
 tells '\(.*, 1 thread\): ' "$PCGPU" sample -v --cpu --threads 1 -m 3 a.bin
 # Options may stand before the command, with their values.
-expect 0 "$PCGPU" info a.bin --verbose
-cp "$OUT" ../info
+into ../info "$PCGPU" info a.bin --verbose
 for BEFORE in --verbose -v '--threads 2 -v' '--fields=4' '-F bin' '-Fbin' '-vF bin'; do
     gives ../info "$PCGPU" $BEFORE info a.bin
 done
-expect 0 "$PCGPU" sample -m 3 a.bin
-cp "$OUT" ../three
+into ../three "$PCGPU" sample -m 3 a.bin
 for BEFORE in '-m 3' '-m3' '--count 3' '--count=3' '--cpu --threads 1 -m 3'; do
     gives ../three "$PCGPU" $BEFORE sample a.bin
 done
@@ -56,12 +54,9 @@ gives ../three "$PCGPU" sample --cuda --cpu -m 3 a.bin
 
 # A word behind -- is an input, whatever it looks like; options may stand behind inputs.
 cp a.bin ./-m
-expect 0 "$PCGPU" sample -m 2 -F bin -o b.bin -- -m
-size_is b.bin 32
-expect 0 "$PCGPU" sample a.bin -o c.bin -m2
-same b.bin c.bin
-expect 0 "$PCGPU" sample a.bin --output=d.bin --count=2
-same b.bin d.bin
+sized b.bin 32 "$PCGPU" sample -m 2 -F bin -o b.bin -- -m
+makes b.bin c.bin "$PCGPU" sample a.bin -o c.bin -m2
+makes b.bin d.bin "$PCGPU" sample a.bin --output=d.bin --count=2
 
 # The examples of --help do what they say.
 mkdir help help/scans help/depth

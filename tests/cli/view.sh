@@ -111,8 +111,7 @@ expect 0 pcgpu view --from top --voxel-size 0.5,0.5,6 --range -20,-20,-3,20,20,3
 # The names of other projects, as voxelize writes them for them, make the same boxes.
 for LAYOUT in pcgpu openpcdet mmdet3d; do
     expect 0 pcgpu voxelize --layout $LAYOUT --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 --max-points 8 "$T/street.bin" -o layout.npz -f
-    expect 0 pcgpu view --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 layout.npz --size 300x200 -o $LAYOUT.png
-    same $LAYOUT.png pcgpu.png
+    makes $LAYOUT.png pcgpu.png pcgpu view --range -20,-20,-3,20,20,3 --voxel-size 0.5,0.5,6 layout.npz --size 300x200 -o $LAYOUT.png
 done
 expect 0 pcgpu voxelize --dtype float16 --range auto --voxel-size 0.5 "$T/street.bin" -o half.npz
 expect 0 pcgpu view --voxel-size 0.5 --range 0,0,0,1,1,1 half.npz -o half.png
@@ -175,8 +174,7 @@ printf 'ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty floa
 property uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n0 0 0 0 0 0\n1 0 1 0 0 0\n0 1 2 0 0 0\n' > black.ply
 expect 0 pcgpu view black.ply -o black.png -f
 stderr_has '^pcgpu: black\.ply: warning: all colours are 0, so it is drawn by height; --color rgb draws them$'
-expect 0 pcgpu view black.ply -o height.png -f --color height
-same black.png height.png
+makes black.png height.png pcgpu view black.ply -o height.png -f --color height
 tells 'all colours are 0' pcgpu view black.ply -o black.html -f
 sed 's/^0 1 2 0 0 0/0 1 2 0 0 9/' black.ply > dark.ply
 expect 0 pcgpu view dark.ply -o dark.png -f

@@ -15,23 +15,17 @@ stdout_is ''
 
 # stdout is the feature array; shapes of the other features; float16 halves them.
 gives v.bin pcgpu voxelize $GRID a.bin
-expect 0 pcgpu voxelize $GRID --features points --max-points 5 a.bin
-size_is "$OUT" $((3 * 5 * 4 * 4))
-expect 0 pcgpu voxelize $GRID --features pillar --max-points 5 a.bin
-size_is "$OUT" $((3 * 5 * 10 * 4))
-expect 0 pcgpu voxelize $GRID --features pillar a.bin # no limit: as many as the fullest voxel has
-size_is "$OUT" $((3 * 2 * 10 * 4))
-expect 0 pcgpu voxelize $GRID --dtype float16 a.bin
-size_is "$OUT" $((3 * 4 * 2))
-expect 0 pcgpu voxelize $GRID --max-voxels 1 --max-points 1 a.bin
-size_is "$OUT" 16
+sized "$OUT" $((3 * 5 * 4 * 4)) pcgpu voxelize $GRID --features points --max-points 5 a.bin
+sized "$OUT" $((3 * 5 * 10 * 4)) pcgpu voxelize $GRID --features pillar --max-points 5 a.bin
+sized "$OUT" $((3 * 2 * 10 * 4)) pcgpu voxelize $GRID --features pillar a.bin # no limit: as many as the fullest voxel has
+sized "$OUT" $((3 * 4 * 2)) pcgpu voxelize $GRID --dtype float16 a.bin
+sized "$OUT" 16 pcgpu voxelize $GRID --max-voxels 1 --max-points 1 a.bin
 says '^element vertex 3$' pcgpu voxelize $GRID --features first a.bin --output-format ply-ascii
 stdout_has '^0.5 1.5 2.5 7$'
 
 # A cloud holds the means whatever the features.
 expect 0 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o x.ply
-expect 0 pcgpu voxelize $GRID --max-points 5 a.bin -o means.ply
-same x.ply means.ply
+makes x.ply means.ply pcgpu voxelize $GRID --max-points 5 a.bin -o means.ply
 
 # Each record is kept or counted under one reason, and -v tells how full the voxels are.
 { echo 'nan 0 0 1'; echo '0 inf 9 1'; echo '0 0 0 1'; echo '9 0 0 1'; echo '9 9 9 1'; echo '9 8 7 1'
@@ -65,8 +59,7 @@ echo 'strict: true' > strict.yaml
 expect 1 pcgpu voxelize $GRID --config strict.yaml --max-points 2 drops.bin -o x.bin
 
 # Nothing in range: a warning, empty arrays, no error.
-expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.bin --set counts=none
-size_is none.bin 0
+sized none.bin 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.bin --set counts=none
 size_is none 0
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 a.bin -o none.npz
 present none.npz
@@ -120,8 +113,7 @@ done
 # Into a folder: .npz, whatever the input is; a cloud or .bin where it is asked for. The folder is made, and those above.
 expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o a.npz
 expect 0 pcgpu sample --method random --ratio 1 a.bin -o as.ply
-expect 0 pcgpu voxelize $GRID --max-points 2 a.bin as.ply -o new/folder/
-same new/folder/a.npz a.npz
+makes new/folder/a.npz a.npz pcgpu voxelize $GRID --max-points 2 a.bin as.ply -o new/folder/
 present new/folder/as.npz
 [ "$(ls new/folder)" = 'a.npz
 as.npz' ] || die "new/folder holds $(ls new/folder)"
@@ -130,8 +122,7 @@ present new/bin/a.bin
 expect 0 pcgpu voxelize $GRID --max-points 2 a.bin -o new/ply/ --output-format ply
 present new/ply/a.ply
 
-expect 0 pcgpu voxelize --voxel-size 1 a.bin # the range is auto then
-cp "$OUT" default.bin
+into default.bin pcgpu voxelize --voxel-size 1 a.bin # the range is auto then
 gives default.bin pcgpu voxelize --voxel-size 1 --range auto a.bin
 # What float32 and float16 cannot hold is told.
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\nend_header\n414000.123 5412345.678 1\n414001.123 5412346.678 2\n' > utm.ply
