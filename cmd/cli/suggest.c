@@ -100,7 +100,7 @@ const char *closest_name(const char *wrong, const char *(*next)(int i, unsigned 
 /* The only option whose name begins with `wrong`, or NULL. */
 static const char *completed(const char *wrong, unsigned commands) {
     const char *found = NULL, *name;
-    int count = 0;
+    int count = strlen(wrong) < 3 ? 2 : 0; /* shorter ones say nothing */
     for (int i = 0; (name = next_option_name(i, commands)); i++) {
         if (strncmp(name, wrong, strlen(wrong)) == 0) {
             found = name;

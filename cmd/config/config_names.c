@@ -33,7 +33,8 @@ bool config_open(document *d, const char *given, reason *why) {
     if (text) {
         return document_parse(d, given, text, strlen(text), why);
     }
-    if (strpbrk(given, "/.") || strcmp(given, "-") == 0 || is_file(given)) {
+    const char *rest = given + strcspn(given, "/.");
+    if ((*rest && strcmp(rest, ".yaml") != 0) || strcmp(given, "-") == 0 || is_file(given)) {
         return document_open(d, given, why);
     }
     refuse(why, "%s: neither a file nor the name of a configuration; give a file, or one of", given);

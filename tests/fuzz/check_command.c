@@ -14,7 +14,7 @@
 #include "files.h"
 int pcgpu_main(int argc, char **argv);
 #define main                  pcgpu_main
-#define files_catch_signals() ((void)0)
+#define files_catch_signals(continues) ((void)(continues))
 #include "main.c" /* cmd/main.c */
 #undef files_catch_signals
 #undef main
