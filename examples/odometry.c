@@ -12,8 +12,7 @@ int main(int argc, char **argv) {
     for (int i = 1; i < argc && !failed; i++) {
         pcgpu_cloud scan = {0};
         pcgpu_odometry_frame frame;
-        failed = pcgpu_read_file(context, argv[i], NULL, &scan) ||
-                 pcgpu_odometry_add(odometry, &scan, 0.1 * i, &frame);
+        failed = pcgpu_read_file(context, argv[i], NULL, &scan) || pcgpu_odometry_add(odometry, &scan, 0.1 * i, &frame);
         if (!failed && frame.good) {
             const double *T = frame.T_world_frame;
             printf("%s at %.3f %.3f %.3f m\n", argv[i], T[3], T[7], T[11]);

@@ -9,7 +9,8 @@ int main(int argc, char **argv) {
     pcgpu_sample_params params;
     pcgpu_sample_params_init(&params);
     params.count = 4096;
-    int failed = pcgpu_open(NULL, &context) || pcgpu_read_file(context, argc > 1 ? argv[1] : "scan.bin", NULL, &cloud) ||
+    int failed = pcgpu_open(NULL, &context) ||
+                 pcgpu_read_file(context, argc > 1 ? argv[1] : "scan.bin", NULL, &cloud) ||
                  pcgpu_sample(context, &cloud, &params, &sampled);
     if (failed) {
         fprintf(stderr, "%s\n", pcgpu_last_error(context));

@@ -23,7 +23,7 @@ log=$work/log
 (cd "$source" && git ls-files -z | tar -c --null -T - --ignore-failed-read) > "$work/tree.tar" || exit 2
 mkdir -p "$tree/before" && tar -x -f "$work/tree.tar" -C "$tree/before" || exit 2
 (cd "$tree/before" && find . -type f) | while read -r file; do # the times of equal files stay: only changes are built
-    cmp -s "$tree/before/$file" "$tree/$file" || { mkdir -p "$tree/${file%/*}" && cp -p "$tree/before/$file" "$tree/$file"; }
+    cmp -s "$tree/before/$file" "$tree/$file" || { mkdir -p "$tree/${file%/*}" && cp "$tree/before/$file" "$tree/$file"; }
 done
 rm -rf "$tree/before"
 [ ! -d "$source/../shared" ] || [ -e "$work/shared" ] || ln -s "$(cd "$source/../shared" && pwd)" "$work/shared"

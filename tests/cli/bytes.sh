@@ -30,6 +30,8 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     awk 'BEGIN { for (i = 0; i < 100; i++) print i / 8, 0, 0, i }' | floats > line.bin
     rings 1500 > five.bin
     head -c 1001 small.bin > cut.bin
+    # 75.2 in float32 is in the last cell of 0.1 m from -75.2 on, by rounding.
+    awk 'BEGIN { for (i = 0; i < 90; i++) print i % 3 ? 75.2 : -75.2, i % 7 * 25.1 - 75.2, i % 5 - 2, i }' | floats > edge.bin
     printf '0\n1999\n1000\n' > seeds.txt
     {
         printf 'ply\nformat ascii 1.0\nelement vertex 400\nproperty double x\nproperty double y\nproperty double z\nend_header\n'

@@ -23,6 +23,7 @@ expect 0 pcgpu info in
 [ "$(grep -c ' points, 4 columns$' "$OUT")" -eq 3 ] || die 'info of a folder'
 expect 4 pcgpu odometry --cpu --trajectory t in
 [ "$(wc -l < t)" -eq 3 ] || die 'odometry of a folder'
+stderr_has '^pcgpu: t: [12] of 3 scans have no pose: [12] lost, 0 not read$'
 
 # Clouds of many sizes at the same time: on CUDA, whose limits of a kernel are those of the process, workers launch other shapes.
 mkdir sizes

@@ -83,6 +83,11 @@ done
 { cat slow.txt; awk 'NR == 7 { $2 += 5; print }' slow.txt; } | sort -s -g -k1,1 > repeated.txt
 says '^30 poses compared' pcgpu evaluate repeated.txt --ground-truth repeated.txt
 stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
+# Of two estimates near a true pose, a lost one does not count, also where it is the nearer one.
+printf '0 0 0 0 0 0 0 1\n1.004 1 0 0 0 0 0 1\n' > two.tum
+printf '0 0 0 0 0 0 0 1\n1.003 nan nan nan nan nan nan nan\n1.01 1 0 0 0 0 0 1\n' > lost.tum
+says '^2 poses compared, 0 missing, 1\.000 m' pcgpu evaluate lost.tum --ground-truth two.tum
+
 # The times of --timestamps, for lines that have none.
 awk '{ print 1, 0, 0, $2, 0, 1, 0, 0, 0, 0, 1, 0 }' slow.txt > slow.kitti
 cut -d' ' -f1 slow.txt > slow.times

@@ -13,7 +13,7 @@
 /* The program without its main(), and without its signals: libFuzzer finds by its own what takes too long. */
 #include "files.h"
 int pcgpu_main(int argc, char **argv);
-#define main                  pcgpu_main
+#define main                           pcgpu_main
 #define files_catch_signals(continues) ((void)(continues))
 #include "main.c" /* cmd/main.c */
 #undef files_catch_signals
