@@ -83,6 +83,13 @@ done
 { cat slow.txt; awk 'NR == 7 { $2 += 5; print }' slow.txt; } | sort -s -g -k1,1 > repeated.txt
 says '^30 poses compared' pcgpu evaluate repeated.txt --ground-truth repeated.txt
 stdout_has 'RMSE 0.000000 m, mean 0.000000 m'
+# A comment that names the columns with w first, also of lines without a time.
+printf '# tx ty tz qw qx qy qz\n0 0 0 1 0 0 0\n1 0 0 0.6 0.8 0 0\n' > w7.txt
+printf '0 0 0 0 0 0 1\n1 0 0 0.8 0 0 0.6\n' > x7.txt
+expect 0 pcgpu convert x7.txt -o x7.kitti
+expect 0 pcgpu convert w7.txt -o w7.kitti
+same w7.kitti x7.kitti
+
 # Of two estimates near a true pose, a lost one does not count, also where it is the nearer one.
 printf '0 0 0 0 0 0 0 1\n1.004 1 0 0 0 0 0 1\n' > two.tum
 printf '0 0 0 0 0 0 0 1\n1.003 nan nan nan nan nan nan nan\n1.01 1 0 0 0 0 0 1\n' > lost.tum
