@@ -32,6 +32,12 @@ static double get(const pcgpu_camera *camera, const struct member *m) {
     return m->whole ? *(const int *)(const void *)field : *(const double *)(const void *)field;
 }
 
+/* Units per metre. No unit is above a metre: a smaller number is metres per unit, as librealsense's 0.001. */
+static double units_per_metre(double value) {
+    const double units = value > 0 && value < 1 ? 1 / value : value;
+    return fabs(units - round(units)) < 1e-6 * units ? round(units) : units;
+}
+
 static bool set(pcgpu_camera *camera, const struct member *m, const char *text, reason *why) {
     char *field = (char *)camera + m->field;
     double value;
@@ -43,7 +49,7 @@ static bool set(pcgpu_camera *camera, const struct member *m, const char *text, 
     if (m->whole) {
         *(int *)(void *)field = (int)value;
     } else {
-        *(double *)(void *)field = value;
+        *(double *)(void *)field = m->field == offsetof(pcgpu_camera, depth_scale) ? units_per_metre(value) : value;
     }
     return true;
 }

@@ -87,5 +87,5 @@ expect 0 pcgpu register --camera 262.5,262.5,159.5,119.5 "$C/half_0.png" "$C/hal
 stderr_has 'moved 0\.02[0-9]* m'
 expect 0 pcgpu info --camera 525,525,319.5,239.5 "$C/depth_metres.npy"
 stderr_has 'its shape is \(48, 64\), read as points x columns; if it is a depth image, save it as a 16-bit \.png of millimetres'
-expect 0 pcgpu info --camera 262.5,262.5,159.5,119.5,depth_scale=0.001 "$C/half_0.png"
+expect 0 pcgpu info --camera 262.5,262.5,159.5,119.5,depth_scale=1 "$C/half_0.png"
 stdout_has 'looks wrong: depths of .* m; the camera.s depth_scale is the units per metre'

@@ -94,7 +94,9 @@ expect 0 pcgpu fuse --camera $WIDE --poses still.txt five/ -f -o x.ply
 [ "$(grep -c 'multiples of 5' "$ERR")" -eq 1 ] || die 'not one hint'
 depths 6 > far.pgm
 tells 'half of the depths are beyond 5 m; give the camera the depth_scale of the images' pcgpu info --camera $WIDE far.pgm
-expect 0 pcgpu info --camera $WIDE,depth_scale=0.001 one/0.pgm
+into units pcgpu info --camera $WIDE one/0.pgm
+gives units pcgpu info --camera $WIDE,depth_scale=0.001 one/0.pgm # metres per unit, as of librealsense
+expect 0 pcgpu info --camera $WIDE,depth_scale=1 one/0.pgm
 stdout_has 'looks wrong: depths of .* m; the camera.s depth_scale is the units per metre, 1000 for millimetres$'
 
 # An array of depths is no cloud.
