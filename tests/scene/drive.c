@@ -8,7 +8,7 @@
 #include <string.h>
 
 typedef struct arguments {
-    int frames, steps, first, origin; /* origin < 0: the first */
+    int frames, steps, every, first, origin; /* origin < 0: the first */
     double step, rate, beams_off, noise;
     uint64_t seed;
     bool moving, labels;
@@ -27,6 +27,7 @@ static const char usage[] =
     "               and records have a fifth value: 0 at the first firing, 1 at the next scan's\n"
     "  --beams-off A  the beams point A degrees higher than the scanner says (default 0)\n"
     "  --noise M    of the ranges, one sigma (default 0.015, along a path 0.02)\n"
+    "  --every N    one of so many beams fires (default 1)\n"
     "  --seed N     of the noise and the dropouts (default 1)\n"
     "  --layout N   seed of the block or the town (default 1)\n"
     "Along a path, through a town that is the same for every drive with its layout:\n"
@@ -35,6 +36,7 @@ static const char usage[] =
     "  --origin N   frame of the path that poses.txt begins at, in lane 0: for drives in one map (default: the first)\n"
     "  --lane M     the sensor is M metres left of the path (default 0; 3.4 is the lane of the oncoming cars)\n"
     "  --moving-cars 1  cars drive ahead, behind and towards the sensor\n"
+    "  --bare N     instead of a town 1: open ground with trees and bushes, 2: a fast road with rails\n"
     "  --exchange F     fraction of the places at the kerb where another car or none is parked (default 0)\n"
     "  --parking N      seed of the exchange (default 1)\n"
     "  --labels 1   also 000000.label, ...: a uint32 per point as SemanticKITTI's, 252 on moving cars, else 0\n";
@@ -64,6 +66,8 @@ static bool parse_option(arguments *a, const char *name, const char *text) {
         {"--parking", 0, 9007199254740992.0, true, .seed = &a->town.parking},
         {"--moving", 0, 1, true, .flag = &a->moving},
         {"--moving-cars", 0, 1, true, .flag = &a->town.moving_cars},
+        {"--bare", 0, 2, true, .number = &a->town.bare},
+        {"--every", 1, SCENE_BEAMS, true, .number = &a->every},
         {"--labels", 0, 1, true, .flag = &a->labels},
     };
     if (strcmp(name, "--path") == 0) {
@@ -95,7 +99,7 @@ static bool parse_option(arguments *a, const char *name, const char *text) {
 }
 
 static bool parse(int argc, char **argv, arguments *a) {
-    *a = (arguments){.frames = 200, .steps = 900, .origin = -1, .step = 1.0, .rate = 10.0, .seed = 1};
+    *a = (arguments){.frames = 200, .steps = 900, .every = 1, .origin = -1, .step = 1.0, .rate = 10.0, .seed = 1};
     a->town = (town_settings){.layout = 1, .parking = 1};
     int i = 1;
     for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
@@ -182,6 +186,7 @@ static bool write_frame(const arguments *a, world *w, int frame, const buffers *
     char path[4096];
     scene_sensor sensor = {.poses = b->poses, .count = a->moving ? a->steps : 1, .times = a->moving};
     sensor.noise = a->noise;
+    sensor.every = a->every;
     sensor.moving = a->labels ? b->moving : NULL;
     for (int i = 0; i < sensor.count; i++) {
         pose_at(a, w, a->moving ? frame + ((double)i / a->steps - 0.5) : frame, &b->poses[i]);
