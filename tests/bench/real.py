@@ -1,18 +1,21 @@
-"""real.py BUILD [PART]...: accuracy on real data, beside peers where they are installed (pip install open3d kiss-matcher kiss-icp small_gicp).
+"""real.py BUILD [PART]...: accuracy on real data, beside peers where they are installed (pip install open3d kiss-icp small_gicp).
 
 PARTs, all by default:
-  rooms   75 pairs of depth frames (7-Scenes) that share 30 to 85 % of their points, by overlap; Open3D (FPFH, RANSAC, point-to-plane), KISS-Matcher
+  rooms   75 pairs of depth frames (7-Scenes) that share 30 to 85 % of their points, by overlap; Open3D (FPFH, RANSAC, point-to-plane)
   pairs   pairs of all real sets with poses, each third of 1770 of rooms, and of two rooms: right and accepted, right and declined, wrong and accepted
-  halves  exact halves of four KITTI scans, three random cuts each, one half moved by 0.8 m and 2 degrees: median and worst; small_gicp
+  halves  exact halves of four KITTI scans and one of nuScenes, three random cuts each, one half moved by 0.8 m and 2 degrees: median and worst;
+          small_gicp, Open3D
   road    a real road (KITTI raw): percent and degrees per 100 m, as it comes, with the beams corrected, deskewed, both; KISS-ICP; a street of
           32 beams (street32): scans lost with each reference
-  depth   frames of a RealSense that are lost, with each reference; processor time per frame of odometry to the model of a room (7-Scenes)
+  stamps  the two with fewer rings and scans, and with stamps that jitter, or scans missing: steps that are wrong, scans lost
+  depth   frames of a RealSense that are lost, with each reference; the drift and the processor time per frame in a room (7-Scenes), also with loops:
+          the model has to be at most 0.6 of the previous image, loops 0.9 of the model without
   all     the 60 depth frames, and the key frames of nuScenes, as unordered sets: clouds placed, RMSE of their positions; Open3D's multiway registration
 PCGPU_DATA is the folder of the data, whose poses drift: a room's by some centimetres and up to 3.5 degrees between distant frames. Where Open3D is
 installed, a result is therefore wrong only when it is also away from Open3D's point-to-plane from the given pose. Right: 0.1 m and 3 degrees, of drives 1.5 m.
 Prints the median and the most processor time of a pair, whole process, one thread."""
 import collections
-import importlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -28,17 +31,9 @@ os.environ.setdefault('PCGPU_DATA', str(pathlib.Path(__file__).resolve().parents
 import numpy as np
 
 from common import data, error, points_of_depth
-from register_clouds import KITTI, half_pairs
 
 
-def installed(name):
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-o3d, kiss_matcher, small_gicp = map(installed, ('open3d', 'kiss_matcher', 'small_gicp'))
+o3d, small_gicp = (importlib.import_module(name) if importlib.util.find_spec(name) else None for name in ('open3d', 'small_gicp'))
 PROGRAM = os.path.join(sys.argv[1], 'cmd/pcgpu')
 KINECT, LIVING_ROOM = (585, 585, 320, 240), (525, 525, 319.5, 239.5)
 BANDS = (.3, .45, .6, .75, .86)
@@ -115,13 +110,6 @@ def open3d_global(scene, source, target):
     return 0, open3d_kept(scene, source, target)
 
 
-def kiss(scene, source, target):
-    found = kiss_matcher.KISSMatcher(kiss_matcher.KISSMatcherConfig(.05)).estimate(*(np.asarray(scene.peer(k)[0].points) for k in (source, target)))
-    T = np.eye(4)
-    T[:3, :3], T[:3, 3] = found.rotation, np.ravel(found.translation)
-    return 0, refine(scene, source, target, T)
-
-
 def kind_of(scene, source, target, code, T):
     def is_right(truth):
         off = error(T, truth)
@@ -155,8 +143,6 @@ def rooms(folder):
     programs |= {'pcgpu ndt from the pose': from_truth(), 'pcgpu plane from the pose': from_truth('--method', 'plane')}
     if o3d:
         programs |= {'Open3D FPFH + RANSAC + ICP': open3d_global, 'Open3D ICP from the pose': lambda scene, s, t: (0, refine(scene, s, t, scene.truth(s, t)))}
-    if o3d and kiss_matcher:
-        programs['KISS-Matcher + ICP'] = kiss
     print('75 pairs of depth frames; then right ones by overlap', ', '.join(f'{a} to {b}' for a, b in zip(BANDS, BANDS[1:])))
     for name, program in programs.items():
         kinds, times = [], []
@@ -285,8 +271,6 @@ def road(folder):
             if done.returncode == 0:
                 report('KISS-ICP, ' + name, path, truth, len(scans), 0.0)
                 print(' ' * 34, done.stdout.strip(), flush=True)
-
-
     scans, times = drive_scans(folder, 'street32'), folder / 'times.txt'
     np.savetxt(times, np.loadtxt(data('drives/street32/numbers.txt')) / 10)
     lost_by_reference('street32', scans, path, '--fields', '4', '--timestamps', str(times))
@@ -311,22 +295,95 @@ def lost_by_reference(name, files, path, *options):
 def depth(folder):
     path, frames = folder / 'path.txt', sorted(data('depth_7scenes_path').glob('*.depth.png'))
     lost_by_reference('depth_realsense', sorted(data('depth_realsense').glob('*.png')), path, '--camera', '385,385,320,240')
-    ms = odometry(frames, path, '--camera', '585,585,320,240')
-    print(f'{"depth_7scenes_path, to the model":34} lost {lost(path):3} of {len(frames)}; {ms / len(frames):.1f} ms per frame', flush=True)
+    off = {}
+    for options in (['previous'], ['keyframe'], ['model'], ['previous', '--loops'], ['keyframe', '--loops'], ['model', '--loops']):
+        ms = odometry(frames, path, '--camera', '585,585,320,240', '--reference', *options)
+        off[' '.join(options)] = position_error(read_poses(path), [np.loadtxt(str(f).replace('depth.png', 'pose.txt')) for f in frames])[1]
+        print(f'{"depth_7scenes_path, " + " ".join(options):34} lost {lost(path):3} of {len(frames)}, ATE {1e3 * off[" ".join(options)]:.1f} mm; '
+              f'{ms / len(frames):.1f} ms per frame', flush=True)
+    if not (off['model'] <= 0.6 * off['previous'] and off['model --loops'] <= 0.9 * off['model']):
+        sys.exit('FAIL: the model drifts too far, or loops do not help it')
+
+
+def stamps(folder):
+    """A step from one pose to the next is wrong when it is off by more than 0.4 m and 5 % of its length (the truth jitters), or by 1 degree."""
+    truths = {'road': (read_poses(data('drives/road/poses.txt')), np.loadtxt(data('drives/road/times.txt')))}
+    truths['street32'] = None, np.loadtxt(data('drives/street32/numbers.txt')).ravel() / 10  # no truth: what all scans give, which KISS-ICP agrees with
+    path, stamped, total = folder / 'path.txt', folder / 'times.txt', np.zeros(3, int)
+    for name, (truth, times) in truths.items():
+        scans = drive_scans(folder, name)
+        (folder / 'thin').mkdir(exist_ok=True)
+        if truth is None:
+            np.savetxt(stamped, times, fmt='%.9f')
+            odometry(scans, path, '--fields', '4', '--timestamps', str(stamped))
+            truth = read_poses(path)
+        for ring, each in ((1, 1), (1, 2), (1, 3), (1, 5), (2, 1), (4, 1), (4, 2)):
+            thin = []
+            for file in scans[::each] if ring > 1 else ():
+                points = np.fromfile(file, np.float32).reshape(-1, 4)
+                x, y, z = points[:, :3].T  # rings one after the other, each counterclockwise from the front; or by their elevation
+                rings = (np.cumsum(np.r_[0, np.diff(np.arctan2(y, x) % (2 * np.pi)) < -np.pi]) if name == 'road'
+                         else np.round((10.67 - np.degrees(np.arctan2(z, np.hypot(x, y)))) / 4 * 3).astype(int))
+                thin.append(folder / 'thin' / file.name)
+                points[rings % ring == ring // 2].tofile(thin[-1])
+            thin, here, random = thin or scans[::each], times[::each], np.random.default_rng(7)
+            for kind, jitter, gone in (('right', 0, 0), ('jitter 20 %', .2, 0), ('missing', 0, .1)):
+                keep = np.r_[0:3, 3 + np.flatnonzero(random.uniform(size=len(here) - 3) >= gone)]
+                given = here + np.median(np.diff(here)) * jitter * random.uniform(-1, 1, len(here))
+                np.savetxt(stamped, given[keep], fmt='%.9f')
+                odometry([thin[i] for i in keep], path, '--fields', '4', '--timestamps', str(stamped))
+                poses, wanted, wrong, last = read_poses(path), [truth[::each][i] for i in keep], 0, 0
+                for i in range(1, len(poses)):
+                    if np.isfinite(poses[i][0, 0]):
+                        step = np.linalg.inv(wanted[last]) @ wanted[i]
+                        metres, degrees = error(np.linalg.inv(poses[last]) @ poses[i], step)
+                        wrong, last = wrong + bool(metres > max(.4, .05 * np.linalg.norm(step[:3, 3])) or degrees > 1), i
+                total += wrong, lost(path), len(keep)
+                print(f'{name}, 1/{ring} rings, by {each}, {kind:12} wrong {wrong:3}, lost {lost(path):3} of {len(keep)}', flush=True)
+    print('stamps, sum: wrong {}, lost {} of {}'.format(*total))
+
+
+def half_pairs(folder, name, columns, cuts):
+    """Files of two halves of a scan, one of them moved, and the transform between them."""
+    points = np.fromfile(data(name), np.float32).reshape(-1, columns)[:, :3]
+    points = points[np.isfinite(points).all(1) & (points != 0).any(1)]
+    for cut in range(cuts):
+        random = np.random.default_rng([sum(name.encode()), cut])
+        half, shift, axis = random.random(len(points)) < .5, random.normal(size=3) * [1, 1, .1], random.normal(size=3) * [.3, .3, 1]
+        x, y, z = axis / np.linalg.norm(axis)
+        cross, T = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]]), np.eye(4)
+        T[:3, :3] += np.sin(np.radians(2)) * cross + (1 - np.cos(np.radians(2))) * cross @ cross
+        T[:3, 3] = .8 * shift / np.linalg.norm(shift)
+        files = [folder / f'{name.replace("/", "_")}_{cut}_{k}.bin' for k in range(2)]
+        for file, part in zip(files, ((points[~half].astype(float) - T[:3, 3]) @ T[:3, :3], points[half])):
+            np.column_stack([part, np.zeros(len(part))]).astype('<f4').tofile(file)
+        yield *files, T
 
 
 def halves(folder):
-    entries = half_pairs(folder, KITTI[2:], 3, 0)
-    programs = {'pcgpu': lambda source, target: pcgpu((source, target), [])[1]}
-    if small_gicp:
-        def align(source, target):
-            source, target = (np.fromfile(path, np.float32).reshape(-1, 4)[:, :3].astype(float) for path in (source, target))
-            return small_gicp.align(target, source, registration_type='GICP', downsampling_resolution=.25, num_threads=1).T_target_source
-        programs['small_gicp GICP'] = align
-    print(f'{len(entries)} pairs of exact halves of KITTI scans: median and worst error')
+    sets = {'KITTI': [pair for k in (0, 3, 14, 94) for pair in half_pairs(folder, f'kitti00/velodyne/{k:06d}.bin', 4, 3)],
+            'nuScenes': [*half_pairs(folder, 'nuscenes/n015.pcd.bin', 5, 6)]}
+
+    def by_peer(align):
+        return lambda *files: align(*(np.fromfile(path, np.float32).reshape(-1, 4)[:, :3].astype(float) for path in files))
+
+    def open3d(source, target):
+        clouds = [o3d.geometry.PointCloud(o3d.utility.Vector3dVector(points)).voxel_down_sample(.25) for points in (source, target)]
+        for cloud in clouds:
+            cloud.estimate_normals(o3d.geometry.KDTreeSearchParamKNN(30))
+        return o3d.pipelines.registration.registration_icp(*clouds, 1., np.eye(4), o3d.pipelines.registration.TransformationEstimationPointToPlane()).transformation
+    programs = {f'pcgpu {method}': lambda *files, method=method: pcgpu(files, ['--method', method])[1] for method in ('ndt', 'plane', 'gicp')}
+    for kind in ('PLANE_ICP', 'GICP', 'VGICP') if small_gicp else ():
+        programs[f'small_gicp {kind}'] = by_peer(lambda source, target, kind=kind: small_gicp.align(
+            target, source, registration_type=kind, downsampling_resolution=.25, num_threads=1).T_target_source)
+    if o3d:
+        programs['Open3D point-to-plane'] = by_peer(open3d)
+    print('exact halves of scans: median and worst error')
     for name, program in programs.items():
-        metres, degrees = np.transpose([error(program(source, target), truth) for source, target, truth in entries])
-        print(f'{name:34} {1e3 * np.median(metres):.2f} and {1e3 * metres.max():.2f} mm, {np.median(degrees):.4f} and {degrees.max():.4f} degree', flush=True)
+        for of, entries in sets.items():
+            metres, degrees = np.transpose([error(program(source, target), truth) for source, target, truth in entries])
+            print(f'{name + ", " + of:34} {1e3 * np.median(metres):.2f} and {1e3 * metres.max():.2f} mm, {np.median(degrees):.4f} and {degrees.max():.4f} degree',
+                  flush=True)
 
 
 def report(name, path, truth, scans, ms):
@@ -337,6 +394,6 @@ def report(name, path, truth, scans, ms):
 
 
 with tempfile.TemporaryDirectory() as scratch:
-    parts = {'rooms': rooms, 'pairs': pairs, 'halves': halves, 'road': road, 'depth': depth, 'all': sets}
+    parts = {'rooms': rooms, 'pairs': pairs, 'halves': halves, 'road': road, 'stamps': stamps, 'depth': depth, 'all': sets}
     for part in sys.argv[2:] or parts:
         parts[part](pathlib.Path(scratch))

@@ -13,7 +13,7 @@ for layout in 1 2 3 4 5 6 7; do
     mkdir $layout
     "$drive" --path path.txt --bare 1 --first 40 --frames 2 --every 2 --steps 1084 --layout $layout $layout
     code=0
-    "$program" register -q --cpu $layout/000001.bin $layout/000000.bin --transform T.txt -f 2> messages.txt || code=$?
+    "$program" register -q --cpu $layout/000001.bin $layout/000000.bin --transform T.txt -f > /dev/null 2> messages.txt || code=$?
     [ $code -eq 0 ] || [ $code -eq 4 ] || { cat messages.txt; exit 1; }
     awk 'NR == FNR { at[NR] = $4; next } FNR == 2 { print 1000 * sqrt((at[1] - $4) ^ 2 + (at[2] - $8) ^ 2 + (at[3] - $12) ^ 2) }' \
         T.txt $layout/poses.txt >> errors.txt
