@@ -1,227 +1,235 @@
-/* bench_sample [--data DIR] [--quick] [--only NAME]: variants of farthest point sampling on the GPU, side by side in
- * one run, as Markdown. `reference` is one block per cloud, as libraries do it (sample_one_block.cu); `cluster`, `grid`
- * and `grid stored` are the variants of cuda/sample/sample_cuda.h, `chosen` is what pcgpu takes; `CPU` is our own with
- * one thread. Device time from points to picks, median of 10 runs after 3, or one run where it takes more than 50 ms.
+/* bench_sample cpu|cuda: farthest point sampling, from points in memory to picks.
  *
- * NAME is part of a group's or a cloud's name. Every program must pick the same: exit code 1 when one does not, 77
- * without CUDA. A time that misses its target is printed, and fails nothing. */
-#include "sample_bench.h"
+ * cpu: the public call on one thread, warm, and the plain loop of the reference, which must pick the same; least times.
+ * cuda: device time, median of 10 runs after 3, or one run where it takes more than 50 ms. `one block` is one block per cloud, as
+ * libraries do it (sample_one_block.cu); `cluster`, `grid` and `grid stored` are the variants of cuda/sample/sample_cuda.h, `pcgpu` is
+ * what is chosen, `CPU` is our own with one thread. Every one must pick the same. A program that would take too long is measured with
+ * fewer picks, in which its time is linear; --quick 1: with fewer still, and without the largest cloud. */
+#include "bench.h"
+#include "reference.h"
+#include "scan.h"
 
-enum { SCAN_POINTS = 120268 };
+static const int64_t scan_picks[] = {1024, 4096, 16384};
+static bool quick;
+static char name[120];
 
-/* ---- tables --------------------------------------------------------------------------------------------------- */
-
-static const char *title; /* of the table that the next row begins, else NULL */
-
-static void print_header(void) {
-    printf("\n%s\n\n| cloud | points | picks | chosen, ms | us a pick | reference, ms | cluster | grid | "
-           "grid stored | CPU |\n|---|---|---|---|---|---|---|---|---|---|\n",
-           title);
+static const char *name_of(const char *cloud, int count, int64_t points, int64_t many) {
+    char of[24] = "";
+    snprintf(of, sizeof of, count > 1 ? "%d x " : "", count);
+    snprintf(name, sizeof name, "%s, %s%lld points, %lld picks", cloud, of, (long long)points, (long long)many);
+    return name;
 }
 
-/* Milliseconds of a program and how many times as long that is as what is chosen. */
-static void print_program(const cell *c, int program) {
-    double ms = c->ms[program] * (program == REFERENCE ? (double)c->picks / (double)c->reference_picks : 1.0);
-    bool part = program == REFERENCE && c->reference_picks < c->picks;
-    if (isnan(ms)) {
-        printf(" - |");
-    } else {
-        printf(" %s%.3f (%.2f x) |", part ? "~" : "", ms, times_chosen(c, program));
-    }
+/* Points x picks of about 3 s of the plain loop, 0.3 s of one block. */
+static int64_t fewer_picks(int64_t points, int64_t many) {
+    const double most = (quick ? 2.5e8 : 2e9) / (double)points;
+    return (double)many <= most ? many : (int64_t)most;
 }
 
-static cell row(bench *b, const batch *of, int64_t picks) {
-    cell c = measure(b, of, picks);
-    if (title) {
-        print_header();
-        title = NULL;
+/* ---- CPU --------------------------------------------------------------------------------------------------------- */
+
+typedef struct call {
+    pcgpu_context *context;
+    const pcgpu_cloud *cloud;
+    pcgpu_sample_params params;
+    pcgpu_sampled got;
+} call;
+
+static void call_sample(void *state) {
+    call *c = state;
+    pcgpu_sampled_free(&c->got);
+    bench_check(c->context, pcgpu_sample(c->context, c->cloud, &c->params, &c->got));
+}
+
+static void measure_cpu(pcgpu_context *context, const char *of, const pcgpu_cloud *cloud, int64_t count) {
+    call c = {.context = context, .cloud = cloud};
+    pcgpu_sample_params_init(&c.params);
+    c.params.count = count;
+    const bench_times own = bench_time(call_sample, &c, 0, quick ? 2 : 10, quick ? 0.0 : 0.5);
+    const int64_t part = fewer_picks(cloud->rows, count);
+    const double begin = pc_now();
+    picks want = plain_sample(cloud, c.got.indices[0], part, 0.0f, false);
+    const double plain = 1e3 * (pc_now() - begin) * (double)count / (double)part;
+    name_of(of, 1, cloud->rows, count);
+    if (bench_right(memcmp(want.indices, c.got.indices, (size_t)part * 4) == 0, name, "pcgpu")) {
+        bench_row(name, "pcgpu", own.least, "ms");
+        bench_row(name, "plain loop", plain, "ms");
     }
-    char clouds[24] = "";
-    if (c.clouds > 1) {
-        snprintf(clouds, sizeof clouds, "%d x ", c.clouds);
-    }
-    printf("| %s | %s%lld | %lld | %.3f | %.3f |", of->name, clouds, (long long)c.n, (long long)picks, c.ms[CHOSEN],
-           c.ms[CHOSEN] * 1e3 / (double)picks);
-    print_program(&c, REFERENCE);
-    for (int program = CLUSTER; program <= CPU; program++) {
-        if (program != CHOSEN) {
-            print_program(&c, program);
+    free_picks(&want);
+    pcgpu_sampled_free(&c.got);
+}
+
+static void run_cpu(pcgpu_context *context) {
+    pcgpu_cloud cloud;
+    if (bench_wants("KITTI") && bench_read(context, "kitti/000001.bin", 4, &cloud)) {
+        for (int i = 0; i < 3; i++) {
+            measure_cpu(context, "KITTI", &cloud, scan_picks[i]);
         }
+        pcgpu_cloud_free(&cloud);
     }
-    putchar('\n');
-    fflush(stdout);
-    return c;
+    if (bench_wants("cube")) {
+        make_cloud_named("cube", 7, quick ? 20000 : 1000000, &cloud);
+        measure_cpu(context, "cube", &cloud, quick ? 512 : 16384);
+        pcgpu_cloud_free(&cloud);
+    }
 }
 
-/* ---- clouds --------------------------------------------------------------------------------------------------- */
+/* ---- CUDA -------------------------------------------------------------------------------------------------------- */
 
-static void die(const char *what, const char *why) {
-    fprintf(stderr, "bench_sample: %s: %s\n", what, why);
-    exit(1);
+#ifdef BENCH_CUDA
+#include "sample_cuda.h"
+#include "sample_one_block.h"
+
+enum { ONE_BLOCK, CLUSTER, GRID, GRID_STORED, CHOSEN, FORMS, WARM = 3, TIMED = 10, RUNS = WARM + TIMED };
+
+#define SLOW_MS 50.0 /* a run that takes longer is timed once */
+
+static const char *const form_names[FORMS] = {"one block", "cluster", "grid", "grid stored", "pcgpu"};
+static const pc_cuda_sample_variant forms[FORMS] = {
+    [CLUSTER] = {.kind = PC_CUDA_SAMPLE_CLUSTER},
+    [GRID] = {.kind = PC_CUDA_SAMPLE_GRID},
+    [GRID_STORED] = {.kind = PC_CUDA_SAMPLE_GRID, .stored = true},
+    [CHOSEN] = {.kind = PC_CUDA_SAMPLE_CHOOSE},
+};
+
+/* Clouds of the same number of points, sampled together, and the picks of each. */
+typedef struct batch {
+    int count;
+    int64_t many;
+    pc_sample_job *jobs;
+    int32_t *indices;
+    float *squared;
+} batch;
+
+static batch make_batch(const pc_points *clouds, int count, int64_t many) {
+    const size_t all = (size_t)count * (size_t)many;
+    batch b = {count, many, calloc((size_t)count, sizeof *b.jobs), calloc(all, 4), calloc(all, 4)};
+    for (int i = 0; i < count; i++) {
+        const pc_points *c = &clouds[i];
+        b.jobs[i] = (pc_sample_job){.n = c->n, .x = c->x, .y = c->y, .z = c->z, .count = many};
+        b.jobs[i].indices = b.indices + i * many;
+        b.jobs[i].squared = b.squared + i * many;
+    }
+    return b;
 }
 
-static pc_points take_points(bench *b, pcgpu_cloud *cloud) {
+static void free_batch(batch *b) {
+    free(b->jobs);
+    free(b->indices);
+    free(b->squared);
+}
+
+/* The first picks of every cloud are those of the CPU. */
+static bool same_picks(const batch *want, const batch *got) {
+    bool same = true;
+    for (int i = 0; i < got->count; i++) {
+        const pc_sample_job *w = &want->jobs[i], *g = &got->jobs[i];
+        same = same && memcmp(w->indices, g->indices, (size_t)got->many * 4) == 0 &&
+               memcmp(w->squared, g->squared, (size_t)got->many * 4) == 0;
+    }
+    return same;
+}
+
+static void run_form(pcgpu_context *cuda, int form, batch *b, int runs, float *ms) {
+    if (form != ONE_BLOCK) {
+        bench_check(cuda, pc_cuda_sample_as(cuda, b->jobs, b->count, &forms[form], runs, ms));
+        return;
+    }
+    const char *why = one_block_sample(b->jobs, b->count, b->many, runs, ms, b->indices, b->squared);
+    if (why) {
+        fprintf(stderr, "bench_sample: one block: %s\n", why);
+        exit(1);
+    }
+}
+
+static void measure_cuda(pcgpu_context *cpu, pcgpu_context *cuda, const char *of, const pc_points *clouds, int count,
+                         int64_t many) {
+    batch want = make_batch(clouds, count, many);
+    const double begin = pc_now();
+    bench_check(cpu, pc_backend_cpu.sample->sample(cpu, want.jobs, count));
+    const double host = 1e3 * (pc_now() - begin);
+    name_of(of, count, clouds->n, many);
+    for (int form = FORMS - 1; form >= 0; form--) {
+        float ms[RUNS];
+        if (form != ONE_BLOCK && !pc_cuda_sample_can(cuda, &forms[form], clouds->n)) {
+            continue;
+        }
+        batch got = make_batch(clouds, count, form == ONE_BLOCK ? fewer_picks(clouds->n, many) : many);
+        run_form(cuda, form, &got, 1, ms);
+        if ((double)ms[0] < SLOW_MS) {
+            run_form(cuda, form, &got, RUNS, ms);
+            ms[0] = (float)bench_median(ms + WARM, TIMED);
+        }
+        if (bench_right(same_picks(&want, &got), name, form_names[form])) {
+            bench_row(name, form_names[form], (double)ms[0] * (double)many / (double)got.many, "ms");
+        }
+        free_batch(&got);
+    }
+    bench_row(name, "CPU", host, "ms");
+    free_batch(&want);
+}
+
+static pc_points take_points(pcgpu_context *cpu, pcgpu_cloud *cloud) {
     pc_points points;
     pcgpu_run run = {0};
-    if (pc_points_select(b->cpu, cloud, false, &points, &run) != PCGPU_OK) {
-        die("a cloud", b->cpu->errors.text);
-    }
+    bench_check(cpu, pc_points_select(cpu, cloud, false, &points, &run));
     pcgpu_cloud_free(cloud);
     return points;
 }
 
-static pc_points make_points(bench *b, const char *kind, uint64_t seed, int64_t n) {
-    pcgpu_cloud cloud;
-    make_cloud_named(kind, seed, n, &cloud);
-    return take_points(b, &cloud);
-}
-
-static pc_points scan_sized(bench *b, const char *kind) {
-    pcgpu_cloud cloud;
-    if (strcmp(kind, "ring scan") != 0) {
-        return make_points(b, kind, 1, SCAN_POINTS);
-    }
-    bench_scan(b->cpu, SCAN_POINTS, &cloud);
-    return take_points(b, &cloud);
-}
-
-static bool read_scan(bench *b, pc_points *points) {
-    char path[4096];
-    pcgpu_cloud cloud;
-    snprintf(path, sizeof path, "%s/kitti/000001.bin", b->data ? b->data : "");
-    FILE *file = b->data ? fopen(path, "rb") : NULL;
-    if (!file) {
-        printf("skipped: the KITTI scan; %s is not there (--data DIR or PCGPU_DATA)\n", path);
-        return false;
-    }
-    fclose(file);
-    if (pcgpu_read_file(b->cpu, path, NULL, &cloud) != PCGPU_OK) {
-        die(path, b->cpu->errors.text);
-    }
-    *points = take_points(b, &cloud);
-    return true;
-}
-
-static bool wanted(const bench *b, const char *group, const char *cloud) {
-    return !b->only || strstr(group, b->only) || strstr(cloud, b->only);
-}
-
-/* ---- groups --------------------------------------------------------------------------------------------------- */
-
-static const int64_t scan_picks[] = {1024, 4096, 16384};
-static const double scan_targets[] = {0.28, 0.42, 0.80};
-enum { SCAN_PICKS = 3 };
-
-static void bench_scans(bench *b) {
+static void run_cuda(pcgpu_context *cpu, pcgpu_context *cuda) {
     static const char *const kinds[] = {"ring scan", "room", "cube", "eightfold", "street scan", "wide lattice"};
-    double scan_ms[SCAN_PICKS] = {NAN, NAN, NAN};
-    char what[80];
-    pc_points points;
-    title = "One cloud of the size of a scan";
-    if (wanted(b, "scans", "KITTI") && read_scan(b, &points)) {
-        batch of = {"KITTI", 1, &points};
-        for (int i = 0; i < SCAN_PICKS; i++) {
-            scan_ms[i] = row(b, &of, scan_picks[i]).ms[CHOSEN];
-            snprintf(what, sizeof what, "KITTI scan, %lld picks", (long long)scan_picks[i]);
-            bench_target(what, scan_ms[i], " ms", scan_targets[i], false);
-        }
-        pc_points_free(&points);
-    }
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        if (!wanted(b, "scans", kinds[k])) {
+    enum { KINDS = sizeof kinds / sizeof kinds[0], CLOUDS = 64 };
+    pcgpu_cloud cloud;
+    pc_points points, clouds[CLOUDS];
+    for (int k = -1; k < KINDS; k++) { /* of the size of a scan */
+        const char *of = k < 0 ? "KITTI" : kinds[k];
+        if (!bench_wants(of) || (k < 0 && !bench_read(cpu, "kitti/000001.bin", 4, &cloud))) {
             continue;
         }
-        points = scan_sized(b, kinds[k]);
-        batch of = {kinds[k], 1, &points};
-        double worst = NAN;
-        for (int i = 0; i < SCAN_PICKS; i++) {
-            worst = fmax(worst, row(b, &of, scan_picks[i]).ms[CHOSEN] / scan_ms[i]);
+        if (k == 0) {
+            bench_scan(cpu, 120268, &cloud);
+        } else if (k > 0) {
+            make_cloud_named(of, 1, 120268, &cloud);
         }
-        snprintf(what, sizeof what, "%s, its longest time to KITTI's", kinds[k]);
-        bench_target(what, worst, " x", 1.3, false);
-        pc_points_free(&points);
-    }
-}
-
-static void bench_training_batch(bench *b) {
-    enum { CLOUDS = 64, POINTS = 16384, PICKS = 4096 };
-    if (!wanted(b, "batch", "street scan")) {
-        return;
-    }
-    pc_points clouds[CLOUDS];
-    for (int i = 0; i < CLOUDS; i++) {
-        clouds[i] = make_points(b, "street scan", 1 + (uint64_t)i, POINTS);
-    }
-    batch of = {"street scan", CLOUDS, clouds};
-    title = "A training batch";
-    cell c = row(b, &of, PICKS);
-    bench_target("batch of 64 x 16,384, 4,096 picks each, reference to chosen", times_chosen(&c, REFERENCE), " x", 5.0,
-                 true);
-    for (int i = 0; i < CLOUDS; i++) {
-        pc_points_free(&clouds[i]);
-    }
-}
-
-static void large_target(const char *kind, const cell *c) {
-    char what[80];
-    if (c->n >= 1000000 && c->picks == (c->n == 1000000 ? 16384 : 65536)) {
-        snprintf(what, sizeof what, "%s of %lld, %lld picks", kind, (long long)c->n, (long long)c->picks);
-        bench_target(what, c->ms[CHOSEN], " ms", c->n == 1000000 ? 2.5 : 30.0, false);
-    }
-}
-
-/* Sizes and picks by powers, up to every point; with the street scan only the largest number of picks. */
-static void bench_sizes(bench *b, const char *kind, bool all) {
-    static const int64_t sizes[] = {1024, 4096, 16384, 65536, 120000, 1000000, 10000000};
-    size_t count = sizeof sizes / sizeof sizes[0] - (b->quick ? 1 : 0);
-    if (!wanted(b, "table", kind)) {
-        return;
-    }
-    title = all ? "Sizes and picks" : "Large scans";
-    for (size_t i = all ? 0 : 5; i < count; i++) {
-        pc_points points = make_points(b, kind, 1, sizes[i]);
-        batch of = {kind, 1, &points};
-        int64_t most = sizes[i] < 65536 ? sizes[i] : sizes[i] == 1000000 && (b->quick || !all) ? 16384 : 65536;
-        int64_t least = all && !(b->quick && sizes[i] == 1000000) ? 64 : most;
-        for (int64_t picks = least; picks <= most; picks *= b->quick ? 16 : 4) {
-            cell c = row(b, &of, picks);
-            large_target(kind, &c);
+        points = take_points(cpu, &cloud);
+        for (int i = 0; i < 3; i++) {
+            measure_cuda(cpu, cuda, of, &points, 1, scan_picks[i]);
         }
         pc_points_free(&points);
     }
+    for (int i = 0; i < CLOUDS && bench_wants("street scans"); i++) {
+        make_cloud_named("street scan", 1 + (uint64_t)i, 16384, &cloud);
+        clouds[i] = take_points(cpu, &cloud);
+    }
+    if (bench_wants("street scans")) {
+        measure_cuda(cpu, cuda, "street scans", clouds, CLOUDS, 4096);
+        for (int i = 0; i < CLOUDS; i++) {
+            pc_points_free(&clouds[i]);
+        }
+    }
+    for (int large = 0; large < (quick ? 1 : 2) && bench_wants("large street"); large++) {
+        make_cloud_named("street scan", 1, large ? 10000000 : 1000000, &cloud);
+        points = take_points(cpu, &cloud);
+        measure_cuda(cpu, cuda, "large street", &points, 1, large ? 65536 : 16384);
+        pc_points_free(&points);
+    }
 }
-
-/* ---- the program ---------------------------------------------------------------------------------------------- */
-
-static void usage(const char *wrong) {
-    fprintf(stderr, "bench_sample: %s\nusage: bench_sample [--data DIR] [--quick] [--only NAME]\n", wrong);
-    exit(2);
-}
+#endif
 
 int main(int argc, char **argv) {
-    bench b = {.data = getenv("PCGPU_DATA")};
-    for (int i = 1; i < argc; i++) {
-        if (!bench_take(argc, argv, &i, &b.data, &b.only, &b.quick)) {
-            usage(argv[i]);
-        }
+    const bool on_cuda = bench_begin(argc, argv, " --data --only --quick ");
+    pcgpu_context *cpu = bench_open(PCGPU_DEVICE_CPU, 1);
+    quick = bench_number("--quick", 0) > 0;
+    if (on_cuda) {
+        pcgpu_context *cuda = bench_open(PCGPU_DEVICE_CUDA, 1);
+#ifdef BENCH_CUDA
+        run_cuda(cpu, cuda);
+#endif
+        pcgpu_close(cuda);
+    } else {
+        run_cpu(cpu);
     }
-    b.cpu = bench_open(PCGPU_DEVICE_CPU, 1);
-    b.cuda = bench_open(PCGPU_DEVICE_CUDA, 1);
-    double begin = pc_now();
-    printf(
-        "%s; CPU: %s, 1 thread. Milliseconds; in brackets how many times as long as the form chosen; ~: measured with "
-        "fewer picks.\n",
-        b.cuda->cuda_name, b.cpu->cpu_name);
-    bench_scans(&b);
-    bench_training_batch(&b);
-    bench_sizes(&b, "street scan", false);
-    bench_sizes(&b, "cube", true);
-    bench_print_targets();
-    printf("\n%d cells, %.1f s, %d failures\n", b.cells, pc_now() - begin, b.failures);
-    pcgpu_close(b.cuda);
-    pcgpu_close(b.cpu);
-    if (b.cells == 0) {
-        usage("nothing has the name given");
-    }
-    return b.failures ? 1 : 0;
+    pcgpu_close(cpu);
+    return bench_end();
 }
