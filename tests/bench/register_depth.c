@@ -1,11 +1,10 @@
-/* bench_register_depth cpu|cuda [RUNS]: registration of depth frames, in memory and warm.
+/* bench_register_depth cpu|cuda: registration of depth frames, in memory and warm.
  *
- * Frames of $PCGPU_DATA's living room, or those of testdata/room. Prints medians in milliseconds: the maps of a frame;
- * a registration as it is used, which ends when the pose stands still; all 4 + 5 + 10 iterations; and frames a second
- * of a sequence, each frame being made once. On the CPU with one thread and with all, and beside it the classic form in
- * separate passes, each of which writes what the next one reads: a mask of matches, the list of those, a system of 29
- * numbers for each, and their sum. On CUDA the same in separate kernels, and every transform is compared with the
- * CPU's: exit code 1 when one differs, 77 without a device. */
+ * Frames of the data's living room, or those of testdata/room. Medians: the maps of a frame; a registration as it is used, which ends
+ * when the pose stands still; all 4 + 5 + 10 iterations; and frames a second of a sequence, each frame being made once. On the CPU with
+ * one thread and with all, and beside it the classic form in separate passes, each of which writes what the next one reads: a mask of
+ * matches, the list of those, a system of 29 numbers for each, and their sum. On CUDA the same in separate kernels. Every transform must
+ * be that of the CPU with one thread, those of the separate forms to 0.1 mm. */
 #include "bench.h"
 #include "projective_cpu.h"
 #include "projective.h"
@@ -16,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FRAMES = 5, MOST_RUNS = 1000, WARM = 2 };
+enum { MOST_FRAMES = 5, WARM = 2, APART_RUNS = 3 };
 
 typedef struct frames {
     int count;
@@ -24,14 +23,9 @@ typedef struct frames {
     pcgpu_camera camera;
 } frames;
 
-static void die(pcgpu_context *context, const char *why) {
-    fprintf(stderr, "bench_register_depth: %s\n", context ? pcgpu_last_error(context) : why);
-    exit(1);
-}
-
 static void read_frames(pcgpu_context *context, frames *f) {
-    const char *data = getenv("PCGPU_DATA"), *source = getenv("PCGPU_SOURCE");
-    char path[1024], first[1024] = "";
+    const char *source = getenv("PCGPU_SOURCE");
+    char path[1024];
     pcgpu_camera_init(&f->camera);
     f->camera.fx = f->camera.fy = 525;
     f->camera.cx = 319.5;
@@ -39,39 +33,30 @@ static void read_frames(pcgpu_context *context, frames *f) {
     for (int real = 1; real >= 0 && f->count == 0; real--) {
         for (; f->count < MOST_FRAMES; f->count++) {
             snprintf(path, sizeof path, real ? "%s/depth_livingroom/%05d.png" : "%s/testdata/room/frame-%06d.png",
-                     real ? (data ? data : ".") : (source ? source : "."), f->count);
+                     real ? bench_word("--data", ".") : (source ? source : "."), f->count);
             FILE *file = fopen(path, "rb");
             if (!file) {
                 break;
             }
-            if (pcgpu_read_depth(context, file, path, NULL, &f->depth[f->count]) != PCGPU_OK) {
-                die(context, NULL);
-            }
+            bench_check(context, pcgpu_read_depth(context, file, path, NULL, &f->depth[f->count]));
             fclose(file);
-            if (f->count == 0) {
-                memcpy(first, path, sizeof first);
-            }
         }
     }
     if (f->count < 2) {
-        die(NULL, "no frames; set PCGPU_SOURCE to the sources");
+        printf("skipped: no frames; set PCGPU_SOURCE to the sources\n");
+        exit(BENCH_SKIPPED);
     }
-    printf("%d frames of %d x %d pixels, such as %s\n", f->count, f->depth->width, f->depth->height, first);
 }
 
 static pcgpu_frame *make(pcgpu_context *context, const frames *f, int i, const pcgpu_register_depth_params *params) {
     pcgpu_frame *frame;
-    if (pcgpu_frame_create(context, &f->depth[i], &f->camera, params, &frame) != PCGPU_OK) {
-        die(context, NULL);
-    }
+    bench_check(context, pcgpu_frame_create(context, &f->depth[i], &f->camera, params, &frame));
     return frame;
 }
 
 static void join(pcgpu_context *context, pcgpu_frame *a, pcgpu_frame *b, const pcgpu_register_depth_params *params,
                  pcgpu_registration *r) {
-    if (pcgpu_register_frames(context, a, b, params, r) != PCGPU_OK) {
-        die(context, NULL);
-    }
+    bench_check(context, pcgpu_register_frames(context, a, b, params, r));
 }
 
 /* ---- the library's form ------------------------------------------------------------------------------------------ */
@@ -82,7 +67,7 @@ typedef struct timing {
 
 static void measure(pcgpu_context *context, bool cuda, const frames *f, int runs, timing *t,
                     pcgpu_registration *results) {
-    static float maps[MOST_RUNS], used[MOST_RUNS], all[MOST_RUNS], both[MOST_RUNS];
+    static float maps[BENCH_MOST_RUNS], used[BENCH_MOST_RUNS], all[BENCH_MOST_RUNS], both[BENCH_MOST_RUNS];
     pcgpu_register_depth_params params, every;
     pcgpu_register_depth_params_init(&params);
     every = params;
@@ -114,11 +99,6 @@ static void measure(pcgpu_context *context, bool cuda, const frames *f, int runs
     pcgpu_frame_free(context, before);
     *t = (timing){bench_median(maps, runs), bench_median(used, runs), bench_median(all, runs),
                   1.0 / bench_median(both, runs)};
-}
-
-static void print(const char *label, const timing *t) {
-    printf("%-12s maps %7.3f   registration %7.3f   19 iterations %7.3f ms   %6.0f frames a second\n", label, t->maps,
-           t->used, t->all, t->fps);
 }
 
 /* ---- the classic form ------------------------------------------------------------------------------------------- */
@@ -171,110 +151,96 @@ static pc_depth_optimizer optimizer_of(const pcgpu_frame *source, const pcgpu_fr
     return optimizer;
 }
 
-static void compare_forms(pcgpu_context *context, const frames *f, double fused) {
+/* Milliseconds of 19 iterations in separate passes, or kernels, and where they end. */
+static double run_apart(pcgpu_context *context, bool cuda, const frames *f, pc_depth_optimizer *optimizer) {
     pcgpu_register_depth_params params;
+    pcgpu_registration r;
+    float ms[APART_RUNS];
+    double sums[PC_ICP_SUMS];
     pcgpu_register_depth_params_init(&params);
     pcgpu_frame *a = make(context, f, 1, &params), *b = make(context, f, 0, &params);
-    const size_t n = (size_t)a->maps.level[0].columns * (size_t)a->maps.level[0].rows;
+    join(context, a, b, &params, &r); /* the measure of the target is known then */
+    const size_t n = (size_t)f->depth->width * (size_t)f->depth->height;
     uint8_t *mask = malloc(n);
     int32_t *list = malloc((n + 1) * sizeof *list);
     float *systems = malloc(n * PC_ICP_SUMS * sizeof *systems);
-    double sums[PC_ICP_SUMS];
-    float ms[3];
-    if (!mask || !list || !systems) {
-        die(NULL, "out of memory");
-    }
-    pc_depth_optimizer optimizer;
-    for (int run = 0; run < 3; run++) {
-        optimizer = optimizer_of(a, b, &params);
+    bench_check(NULL, mask && list && systems ? PCGPU_OK : PCGPU_ERROR_MEMORY);
+    for (int run = -1; run < APART_RUNS; run++) {
+        *optimizer = optimizer_of(a, b, &params);
         const double begin = pc_now();
-        pc_depth_optimizer_begin(&optimizer);
-        while (optimizer.end == PC_DEPTH_RUNNING) {
-            pass_apart(&a->maps, &b->maps, optimizer.base.level, &optimizer.step, mask, list, systems, sums);
-            pc_depth_optimizer_next(&optimizer, sums);
+        double own = 0.0;
+#ifdef BENCH_CUDA
+        if (cuda) {
+            bench_check(context, register_depth_apart(context, &a->maps, &b->maps, optimizer, &own));
         }
-        ms[run] = (float)(1e3 * (pc_now() - begin));
+#endif
+        if (!cuda) {
+            pc_depth_optimizer_begin(optimizer);
+            while (optimizer->end == PC_DEPTH_RUNNING) {
+                pass_apart(&a->maps, &b->maps, optimizer->base.level, &optimizer->step, mask, list, systems, sums);
+                pc_depth_optimizer_next(optimizer, sums);
+            }
+            own = 1e3 * (pc_now() - begin);
+        }
+        ms[run < 0 ? 0 : run] = (float)own;
     }
-    const double apart = bench_median(ms, 3);
-    printf(
-        "separate passes, 1 thread: 19 iterations %.1f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n",
-        apart, apart / fused, optimizer.base.pose.t[0], optimizer.base.pose.t[1], optimizer.base.pose.t[2]);
     free(systems);
     free(list);
     free(mask);
     pcgpu_frame_free(context, a);
     pcgpu_frame_free(context, b);
+    return bench_median(ms, APART_RUNS);
 }
 
-#ifdef BENCH_CUDA
-static void compare_kernels(pcgpu_context *context, const frames *f, double fused) {
-    enum { RUNS = 5 };
-    pcgpu_register_depth_params params;
-    pcgpu_registration r;
-    float ms[RUNS];
-    pcgpu_register_depth_params_init(&params);
-    pcgpu_frame *a = make(context, f, 1, &params), *b = make(context, f, 0, &params);
-    join(context, a, b, &params, &r); /* the measure of the target is known then */
+/* Rows of one context, whose transforms must be those that are wanted. */
+static void report(pcgpu_context *context, bool cuda, const char *who, const frames *f, int runs,
+                   const pcgpu_registration *wanted, const char *apart) {
+    timing t;
+    pcgpu_registration got[MOST_FRAMES] = {0};
     pc_depth_optimizer optimizer;
-    for (int run = -1; run < RUNS; run++) {
-        double own;
-        optimizer = optimizer_of(a, b, &params);
-        if (register_depth_apart(context, &a->maps, &b->maps, &optimizer, &own) != PCGPU_OK) {
-            die(context, NULL);
+    double off = 0.0;
+    measure(context, cuda, f, runs, &t, got);
+    for (int i = 1; i < f->count && got[i].run.backend[0]; i++) {
+        if (!bench_right(memcmp(got[i].T_target_source, wanted[i].T_target_source, sizeof got->T_target_source) == 0,
+                         "depth frames", who)) {
+            return;
         }
-        ms[run < 0 ? 0 : run] = (float)own;
     }
-    const double apart = bench_median(ms, RUNS);
-    printf("separate kernels: 19 iterations %.3f ms, %.1f times as long as fused; translation %.6f %.6f %.6f\n", apart,
-           apart / fused, optimizer.base.pose.t[0], optimizer.base.pose.t[1], optimizer.base.pose.t[2]);
-    pcgpu_frame_free(context, a);
-    pcgpu_frame_free(context, b);
+    bench_row("maps of a depth frame", who, t.maps, "ms");
+    bench_row("registration of depth frames", who, t.used, "ms");
+    bench_row("registration of depth frames, 19 iterations", who, t.all, "ms");
+    bench_row("a sequence of depth frames", who, t.fps, "frames/s");
+    if (apart) {
+        const double ms = run_apart(context, cuda, f, &optimizer);
+        for (int k = 0; k < 3; k++) {
+            off = fmax(off, fabs(optimizer.base.pose.t[k] - wanted[1].T_target_source[4 * k + 3]));
+        }
+        if (bench_right(off < 1e-4, "depth frames", apart)) {
+            bench_row("registration of depth frames, 19 iterations", apart, ms, "ms");
+        }
+    }
 }
-#else
-static void compare_kernels(pcgpu_context *context, const frames *f, double fused) {
-    (void)context, (void)f, (void)fused;
-}
-#endif
 
 int main(int argc, char **argv) {
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    const int runs = argc > 2 ? atoi(argv[2]) : 20;
+    const bool cuda = bench_begin(argc, argv, " --data --runs ");
+    const int runs = (int)bench_number("--runs", cuda ? 100 : 20);
     frames f = {0};
-    timing one, all, device;
-    pcgpu_registration wanted[MOST_FRAMES] = {0}, got[MOST_FRAMES] = {0};
-    int failures = 0;
-    if (runs < 1 || runs > MOST_RUNS || (!cuda && (argc < 2 || strcmp(argv[1], "cpu") != 0))) {
-        die(NULL, "give cpu or cuda, and 1 to 1000 runs");
-    }
-    pcgpu_context *cpu = bench_open(PCGPU_DEVICE_CPU, 1), *team = bench_open(PCGPU_DEVICE_CPU, 0);
+    timing first;
+    pcgpu_registration wanted[MOST_FRAMES] = {0};
+    pcgpu_context *cpu = bench_open(PCGPU_DEVICE_CPU, 1),
+                  *other = bench_open(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, 0);
     read_frames(cpu, &f);
-    measure(cpu, false, &f, cuda && runs > MOST_FRAMES ? MOST_FRAMES : runs, &one, wanted); /* for the transforms */
-    print("1 thread", &one);
+    measure(cpu, false, &f, MOST_FRAMES, &first, wanted); /* for the transforms */
     if (cuda) {
-        pcgpu_context *gpu = bench_open(PCGPU_DEVICE_CUDA, 0);
-        measure(gpu, true, &f, runs, &device, got);
-        print("CUDA", &device);
-        for (int i = 1; i < f.count; i++) {
-            const bool same =
-                memcmp(got[i].T_target_source, wanted[i].T_target_source, sizeof got->T_target_source) == 0;
-            failures += !same && wanted[i].run.backend[0];
-        }
-        printf("%d transforms differ from the CPU's\n", failures);
-        bench_target("maps of a frame on CUDA", device.maps, "ms", 0.05, false);
-        bench_target("19 iterations of a pair on CUDA", device.all, "ms", 0.15, false);
-        compare_kernels(gpu, &f, device.all);
-        pcgpu_close(gpu);
+        report(other, true, "pcgpu", &f, runs, wanted, "separate kernels");
     } else {
-        measure(team, false, &f, runs, &all, got);
-        print("all threads", &all);
-        compare_forms(cpu, &f, one.all);
-        bench_target("frames a second, all threads", all.fps, "", 60, true);
+        report(cpu, false, "pcgpu", &f, runs, wanted, "separate passes");
+        report(other, false, "all threads", &f, runs, wanted, NULL);
     }
-    bench_print_targets();
     for (int i = 0; i < f.count; i++) {
         pcgpu_depth_free(&f.depth[i]);
     }
     pcgpu_close(cpu);
-    pcgpu_close(team);
-    return failures ? 1 : 0;
+    pcgpu_close(other);
+    return bench_end();
 }
