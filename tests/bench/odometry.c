@@ -1,176 +1,211 @@
-/* Odometry of a folder of scans, by each reference: bench_odometry [--cuda] FOLDER [FRAMES] [THREADS] [REFERENCE]
- * [NAME=VALUE]...
+/* bench_odometry cpu|cuda --scans FOLDER [--map CLOUD]: odometry of a folder of scans by each reference, or localization in a map.
  *
- * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. The
- * scans are read first, so that the time is that of the odometry alone, from points in the host's memory. Prints a line
- * a reference: milliseconds a scan, scans a second, lost scans and, with the truth, the errors; and a hash of the
- * poses. NAME is range, points, voxel, levels, deskew, beams (degrees of their correction) or fields.
+ * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. Everything is read
+ * first, so that times are those of the operation, from points in the host's memory. --frames N, --threads N, --fields N, --reference
+ * NAME, --deskew 1 and --beams DEGREES (their correction); --name WORD begins the rows.
  *
- * --cuda: the same on CUDA after it on the CPU, whose poses it must give to the last bit; exit code 1 when it does not,
- * 77 without such a device. */
-#include "bench_drive.h"
+ * No scan may be lost. With --map: tracking from the first pose, and for --places N scans (50), evenly spread, how many are found
+ * anywhere in the map: all must be, within 0.1 m and 0.5 degree. cuda: the same after it on the CPU, whose poses it must give to the
+ * last bit. */
+#include "bench.h"
+#include "pcgpu_odometry.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { MOST = BENCH_MOST_SCANS };
+enum { MOST = 8192, WARM = 4, REFERENCES = 3, MAPPED = 3 };
 
-static pcgpu_cloud clouds[MOST];
-static double truth[16 * MOST], estimate[16 * MOST], times[MOST];
-static double expected[3][16 * MOST]; /* the CPU's estimates by reference */
-
-/* FNV-1a of the poses' bytes. */
-static unsigned long long hash_of(const double *poses, int count) {
-    const unsigned char *bytes = (const unsigned char *)poses;
-    uint64_t hash = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < (size_t)count * 16 * sizeof *poses; i++) {
-        hash = (hash ^ bytes[i]) * 0x100000001B3u;
-    }
-    return hash;
-}
-
+static pcgpu_cloud map, clouds[MOST];
+static double truth[16 * MOST], times[MOST];
+static double poses[2][REFERENCES + 1][16 * MOST]; /* of the CPU, of CUDA; by reference, in the map */
 static const char *const names[] = {"previous", "keyframe", "model"};
+static const char *what;
+static int count;
+static bool known;
 
-/* False when it failed. */
-static bool run(pcgpu_context *context, const pcgpu_odometry_params *params, int count, bool known) {
-    pcgpu_odometry *o;
-    pcgpu_odometry_frame f = {0};
-    int lost = 0, attempts = 0, iterations = 0;
-    double seconds = 0.0, processor = 0.0, slowest = 0.0, reference = 0.0, iterate = 0.0;
-    if (pcgpu_odometry_open(context, params, &o) != PCGPU_OK) {
-        printf("%s: %s\n", names[params->reference], pcgpu_last_error(context));
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        times[i] = 0.1 * i;
-        double begin = bench_seconds(CLOCK_MONOTONIC), cpu = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
-        if (pcgpu_odometry_add(o, &clouds[i], times[i], &f) != PCGPU_OK) {
-            printf("%s: %s\n", names[params->reference], pcgpu_last_error(context));
-            pcgpu_odometry_close(o);
-            return false;
-        }
-        double took = bench_seconds(CLOCK_MONOTONIC) - begin;
-        processor += bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu;
-        seconds += took;
-        slowest = took > slowest ? took : slowest;
-        lost += !f.good;
-        attempts += f.attempts;
-        iterations += f.registration.iterations;
-        for (int k = 0; k < f.registration.run.stages; k++) {
-            const char *stage = f.registration.run.stage[k].name;
-            reference += strcmp(stage, "reference") == 0 ? f.registration.run.stage[k].seconds : 0.0;
-            iterate += strcmp(stage, "iterate") == 0 ? f.registration.run.stage[k].seconds : 0.0;
-        }
-        memcpy(estimate + 16 * i, f.T_world_frame, sizeof f.T_world_frame);
-    }
-    pcgpu_odometry_close(o);
-    printf("%-4s %-9s %6.2f ms, %.2f of processors (iterate %.2f, reference %.2f; %.1f iterations, slowest %.1f ms), "
-           "%6.1f "
-           "scans/s, %d of %d lost, "
-           "%d attempts",
-           f.registration.run.backend, names[params->reference], 1e3 * seconds / count, 1e3 * processor / count,
-           1e3 * iterate / count, 1e3 * reference / count, (double)iterations / count, 1e3 * slowest, count / seconds,
-           lost, count, attempts);
-    pcgpu_evaluation e;
-    if (known && pcgpu_trajectory_evaluate(context, estimate, truth, times, count, &e) == PCGPU_OK) {
-        const double *T = estimate + 16 * (count - 1), *U = truth + 16 * (count - 1);
-        double end =
-            sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
-        printf(
-            "; %.0f m: ATE %.2f mm, a scan %.2f mm %.4f deg, 100 m and more %.4f %% %.4f deg/100m, end %.1f mm = %.4f "
-            "%%",
-            e.length, 1e3 * e.ate_rmse, 1e3 * e.rpe_translation, e.rpe_rotation * 57.29578, 100 * e.segment_translation,
-            5729.578 * e.segment_rotation, 1e3 * end, 100 * end / e.length);
-    }
-    printf("; poses %016llx\n", hash_of(estimate, count));
-    return true;
+/* Seconds that the processors spent on this program: on a busy machine they say more than a clock. */
+static double processor(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The references that are asked for on one back end; false when one failed, or CUDA's poses are not the CPU's. A first
- * run of a few scans is not counted: it starts threads and the device. */
-static bool run_all(pcgpu_context *context, bool cuda, const char *only, pcgpu_odometry_params *params, int count,
-                    bool known) {
-    enum { WARM = 4 };
-    bool good = true;
-    for (int r = 0; r < 3; r++) {
-        if (only && strcmp(only, names[r]) != 0) {
-            continue;
+static bool read_poses(const char *folder) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/poses.txt", folder);
+    FILE *file = fopen(path, "r");
+    bool good = file;
+    for (int i = 0; i < count && good; i++) {
+        double *T = truth + 16 * i;
+        T[15] = 1.0;
+        for (int k = 0; k < 12 && good; k++) {
+            good = fscanf(file, "%lf", &T[k]) == 1;
         }
-        params->reference = (pcgpu_reference)r;
-        pcgpu_odometry *warm = NULL;
-        if (pcgpu_odometry_open(context, params, &warm) == PCGPU_OK) {
-            for (int i = 0; i < count && i < WARM; i++) {
-                pcgpu_odometry_frame f;
-                pcgpu_odometry_add(warm, &clouds[i], i, &f);
-            }
-        }
-        pcgpu_odometry_close(warm);
-        good = run(context, params, count, known) && good;
-        const size_t bytes = (size_t)count * 16 * sizeof *estimate;
-        if (!cuda) {
-            memcpy(expected[r], estimate, bytes);
-        } else if (memcmp(expected[r], estimate, bytes) != 0) {
-            printf("FAILED: %s: the poses are not those of the CPU\n", names[r]);
-            good = false;
-        }
+    }
+    if (file) {
+        fclose(file);
     }
     return good;
 }
 
-int main(int argc, char **argv) {
-    pcgpu_context *context, *device = NULL;
-    pcgpu_settings settings;
-    pcgpu_odometry_params params;
-    pcgpu_settings_init(&settings);
-    pcgpu_odometry_params_init(&params);
-    const bool cuda = argc > 1 && strcmp(argv[1], "--cuda") == 0;
-    argc -= cuda;
-    argv += cuda;
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = argc > 3 ? atoi(argv[3]) : 0;
-    if (argc < 2 || pcgpu_open(&settings, &context) != PCGPU_OK) {
-        fprintf(stderr, "usage: bench_odometry [--cuda] FOLDER [FRAMES] [THREADS] [REFERENCE] [NAME=VALUE]...\n");
-        return 2;
-    }
-    settings.device = PCGPU_DEVICE_CUDA;
-    if (cuda && pcgpu_open(&settings, &device) != PCGPU_OK) {
-        printf("skipped: %s\n", pcgpu_last_error(device));
-        pcgpu_close(device);
-        pcgpu_close(context);
-        return 77;
-    }
-    const char *only = argc > 4 && strcmp(argv[4], "all") != 0 ? argv[4] : NULL;
-    int fields = 0;
-    for (int i = 5; i < argc; i++) {
-        const char *value = strchr(argv[i], '=');
-        double number = value ? atof(value + 1) : 0.0;
-        switch (argv[i][0]) {
-        case 'r': params.model_range = number; break;
-        case 'p': params.model_points = (int64_t)number; break;
-        case 'v': params.registration.voxel = number; break;
-        case 'l': params.registration.levels = (int)number; break;
-        case 'f': fields = (int)number; break;
-        case 'b': params.registration.beam_correction = number; break;
-        case 'd': params.deskew = (pcgpu_deskew)number; break;
-        default: break;
+/* Metres and degrees between two poses. */
+static void difference(const double *T, const double *U, double *metres, double *degrees) {
+    double square = 0.0, chord = 0.0;
+    for (int k = 0; k < 3; k++) {
+        square += (T[4 * k + 3] - U[4 * k + 3]) * (T[4 * k + 3] - U[4 * k + 3]);
+        for (int i = 0; i < 3; i++) {
+            chord += (T[4 * k + i] - U[4 * k + i]) * (T[4 * k + i] - U[4 * k + i]);
         }
     }
-    const int columns = fields ? fields : params.deskew == PCGPU_DESKEW_TIME ? 5 : 4;
-    int count = bench_read_scans(context, argv[1], argc > 2 ? atoi(argv[2]) : MOST, columns, clouds);
-    bool known = count > 1 && bench_read_poses(argv[1], count, truth);
-    bool good = count == 0 || run_all(context, false, only, &params, count, known);
-    if (cuda && count > 0) {
-        good = run_all(device, true, only, &params, count, known) && good;
+    *metres = sqrt(square);
+    *degrees = 57.29577951308232 * 2.0 * asin(fmin(1.0, sqrt(chord / 8.0)));
+}
+
+/* What a row is called: of a reference, or in the map. */
+static const char *name_of(int r, const char *more) {
+    static char name[200];
+    snprintf(name, sizeof name, "%s, %s%s", what, r == MAPPED ? "in a map" : names[r], more);
+    return name;
+}
+
+static pcgpu_odometry *open_one(pcgpu_context *context, const pcgpu_odometry_params *params, int r) {
+    pcgpu_odometry *o;
+    bench_check(context, r == MAPPED ? pcgpu_odometry_open_map(context, params, &map, &o)
+                                     : pcgpu_odometry_open(context, params, &o));
+    return o;
+}
+
+static void print_errors(pcgpu_context *context, int r, const char *who, const double *estimate) {
+    pcgpu_evaluation e;
+    double metres, degrees, most = 0.0, turned = 0.0, mean = 0.0;
+    if (!known || pcgpu_trajectory_evaluate(context, estimate, truth, times, count, &e) != PCGPU_OK) {
+        return;
+    }
+    for (int i = 0; i < count && r == MAPPED; i++) {
+        difference(estimate + 16 * i, truth + 16 * i, &metres, &degrees);
+        most = fmax(most, metres);
+        turned = fmax(turned, degrees);
+        mean += metres / count;
+    }
+    if (r == MAPPED) {
+        bench_row(name_of(r, ", mean error"), who, 1e3 * mean, "mm");
+        bench_row(name_of(r, ", worst error"), who, 1e3 * most, "mm");
+        bench_row(name_of(r, ", worst angle"), who, turned, "degrees");
+    } else {
+        bench_row(name_of(r, ", ATE"), who, 1e3 * e.ate_rmse, "mm");
+        bench_row(name_of(r, ", from scan to scan"), who, 1e3 * e.rpe_translation, "mm");
+        bench_row(name_of(r, ", segments"), who, 100 * e.segment_translation, "%");
+        bench_row(name_of(r, ", turn of segments"), who, 5729.578 * e.segment_rotation, "degrees per 100 m");
+    }
+}
+
+/* The first run of a few scans is not counted: it starts threads and the device. */
+static void run(pcgpu_context *context, bool cuda, pcgpu_odometry_params params, int r) {
+    const char *who = cuda ? "CUDA" : "pcgpu";
+    double *estimate = poses[cuda][r], seconds = 0.0, used = 0.0;
+    pcgpu_odometry_frame f;
+    int lost = 0;
+    if (r == MAPPED) {
+        params.registration.search = PCGPU_SEARCH_RESCUE;
+        memcpy(params.registration.init, truth, 16 * sizeof *truth);
+    } else {
+        params.reference = (pcgpu_reference)r;
+    }
+    for (int warm = 1; warm >= 0; warm--) {
+        pcgpu_odometry *o = open_one(context, &params, r);
+        const double begin = pc_now(), cpu = processor();
+        for (int i = 0; i < (warm && count > WARM ? WARM : count); i++) {
+            bench_check(context, pcgpu_odometry_add(o, &clouds[i], times[i], &f));
+            memcpy(estimate + 16 * i, f.T_world_frame, sizeof f.T_world_frame);
+            lost += !warm && !f.good;
+        }
+        seconds = pc_now() - begin;
+        used = processor() - cpu;
+        pcgpu_odometry_close(o);
+    }
+    const bool same = !cuda || memcmp(estimate, poses[0][r], (size_t)count * 16 * sizeof *estimate) == 0;
+    if (bench_right(lost == 0, name_of(r, ", lost scans"), who) && bench_right(same, name_of(r, ", poses"), who)) {
+        bench_row(name_of(r, ""), who, count / seconds, "scans/s");
+        bench_row(name_of(r, ", processor time"), who, 1e3 * used / count, "ms");
+        print_errors(context, r, who, estimate);
+    }
+}
+
+/* Each place is the first of a sequence of its own. */
+static void find_starts(pcgpu_context *context, bool cuda, pcgpu_odometry_params params, int places) {
+    double sum = 0.0, slowest = 0.0, metres, degrees;
+    int found = 0;
+    params.registration.search = PCGPU_SEARCH_ALWAYS;
+    for (int i = 0; i < places; i++) {
+        const int which = (int)((int64_t)i * count / places);
+        pcgpu_odometry_frame f;
+        pcgpu_odometry *o = open_one(context, &params, MAPPED);
+        const double begin = processor();
+        bench_check(context, pcgpu_odometry_add(o, &clouds[which], 0.0, &f));
+        const double took = processor() - begin;
+        pcgpu_odometry_close(o);
+        difference(f.T_world_frame, truth + 16 * which, &metres, &degrees);
+        found += f.good && metres < 0.1 && degrees < 0.5;
+        sum += took;
+        slowest = fmax(slowest, took);
+    }
+    if (places > 0 && bench_right(found == places, name_of(MAPPED, ", places found"), cuda ? "CUDA" : "pcgpu")) {
+        bench_row(name_of(MAPPED, ", start"), cuda ? "CUDA" : "pcgpu", 1e3 * sum / places, "ms");
+        bench_row(name_of(MAPPED, ", slowest start"), cuda ? "CUDA" : "pcgpu", 1e3 * slowest, "ms");
+    }
+}
+
+static void run_all(pcgpu_context *context, bool cuda, const pcgpu_odometry_params *params) {
+    if (map.rows > 0) {
+        run(context, cuda, *params, MAPPED);
+        find_starts(context, cuda, *params, (int)bench_number("--places", 50));
+        return;
+    }
+    for (int r = 0; r < REFERENCES; r++) {
+        if (strcmp(bench_word("--reference", names[r]), names[r]) == 0) {
+            run(context, cuda, *params, r);
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    const bool cuda = bench_begin(
+        argc, argv, " --scans --map --frames --threads --fields --reference --deskew --beams --places --name ");
+    pcgpu_context *cpu = bench_open(PCGPU_DEVICE_CPU, (int)bench_number("--threads", 0));
+    pcgpu_context *device = cuda ? bench_open(PCGPU_DEVICE_CUDA, 0) : NULL;
+    const char *folder = bench_word("--scans", "."), *file = bench_word("--map", NULL);
+    const pcgpu_read_options how = {.fields = (int)bench_number("--fields", 4)};
+    pcgpu_odometry_params params;
+    pcgpu_odometry_params_init(&params);
+    params.deskew = (pcgpu_deskew)bench_number("--deskew", params.deskew);
+    params.registration.beam_correction = bench_number("--beams", params.registration.beam_correction);
+    what = bench_word("--name", "odometry");
+    for (int most = (int)bench_number("--frames", MOST); count < most && count < MOST; count++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%06d.bin", folder, count);
+        if (pcgpu_read_file(cpu, path, &how, &clouds[count]) != PCGPU_OK) {
+            break;
+        }
+        times[count] = 0.1 * count;
+    }
+    known = count > 1 && read_poses(folder);
+    if (file) {
+        bench_check(cpu, pcgpu_read_file(cpu, file, NULL, &map));
+    }
+    if (count < 2 || (file && !known)) {
+        printf("skipped: no scans, or a map and no poses.txt, in %s\n", folder);
+        return BENCH_SKIPPED;
+    }
+    run_all(cpu, false, &params);
+    if (cuda) {
+        run_all(device, true, &params);
     }
     for (int i = 0; i < count; i++) {
         pcgpu_cloud_free(&clouds[i]);
     }
-    pcgpu_close(context);
+    pcgpu_cloud_free(&map);
+    pcgpu_close(cpu);
     pcgpu_close(device);
-    if (count == 0) {
-        fprintf(stderr, "bench_odometry: no scan could be read in %s\n", argv[1]);
-        return 1;
-    }
-    return good ? 0 : 1;
+    return bench_end();
 }
