@@ -10,12 +10,10 @@
 enum { OURS, TWO_PASS, PROGRAMS };
 
 typedef struct bench {
-    pcgpu_context *cuda, *cpu; /* the CPU's has all threads: it only makes clouds and says what is right */
+    pcgpu_context *cuda, *cpu;
     bool quick, tiny;
-    const char *only, *data;
     double copy_rate, launch_us; /* device_floor.h */
     size_t cold_bytes;           /* to write so that the caches hold nothing of a job */
-    int rows, failures;
 } bench;
 
 /* ---- clouds: the caller frees them; a failure ends the program ------------------------------------------------ */
@@ -52,10 +50,8 @@ typedef struct grid_case {
 
 /* What a row of the tables says. */
 typedef struct table_row {
-    int64_t points, in_range, voxels;
     double bytes;                           /* of the input, read once, and of the outputs, written once */
     double us[PROGRAMS], cold_us[PROGRAMS]; /* NAN where it failed */
-    int distinct[PROGRAMS];                 /* outputs in several runs */
 } table_row;
 
 /* Runs both programs and checks all they return; what is wrong is printed and counted. */
@@ -89,6 +85,5 @@ const char *check_bytes(const expected *e, const answer *got);
 const char *check_sets(const expected *e, const answer *got);
 /* Sorts the voxels of a result by cell; the caller frees. */
 cell_place *sort_by_cell(const pc_grid *grid, const pcgpu_voxels *voxels);
-uint64_t hash_answer(const pc_voxelize_job *job, const answer *got, bool with_point_voxel);
 
 #endif

@@ -36,27 +36,6 @@ const char *check_bytes(const expected *e, const answer *got) {
                                                                                                           : NULL;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *memory, size_t bytes) {
-    const unsigned char *from = memory;
-    for (size_t i = 0; i < bytes; i += 8) {
-        uint64_t word = 0;
-        memcpy(&word, from + i, bytes - i < 8 ? bytes - i : 8);
-        hash = pc_hash64(hash ^ word) + i;
-    }
-    return hash;
-}
-
-uint64_t hash_answer(const pc_voxelize_job *job, const answer *got, bool with_point_voxel) {
-    const pcgpu_voxels *v = &got->voxels;
-    uint64_t hash = hash_bytes((uint64_t)v->count, v->features, feature_bytes(v));
-    hash = hash_bytes(hash, v->coords, (size_t)v->count * 16);
-    hash = hash_bytes(hash, v->counts, (size_t)v->count * 4);
-    if (got->means) {
-        hash = hash_bytes(hash, got->means, (size_t)v->count * (size_t)job->columns * 4);
-    }
-    return with_point_voxel ? hash_bytes(hash, v->point_voxel, (size_t)job->rows * 4) : hash;
-}
-
 /* ---- as sets --------------------------------------------------------------------------------------------------- */
 
 static int compare_places(const void *a, const void *b) {

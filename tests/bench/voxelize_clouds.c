@@ -6,33 +6,13 @@
 
 #include <unistd.h>
 
-static void die(const char *what, const char *why) {
-    fprintf(stderr, "bench_voxelize: %s: %s\n", what, why);
-    exit(1);
-}
-
-static void create(const bench *b, int64_t points, pcgpu_cloud *cloud) {
-    if (pcgpu_cloud_create(b->cpu, points, 4, cloud) != PCGPU_OK) {
-        die("a cloud", b->cpu->errors.text);
-    }
-}
-
 int64_t cloud_points(const bench *b, int64_t points) {
     return b->tiny ? 1500 + points / 1000000 * 500 : points;
 }
 
 bool cloud_file(const bench *b, const char *name, int fields, pcgpu_cloud *cloud) {
-    char path[4096];
-    const pcgpu_read_options options = {.fields = fields};
-    snprintf(path, sizeof path, "%s/%s", b->data ? b->data : "", name);
-    FILE *file = b->data ? fopen(path, "rb") : NULL;
-    if (!file) {
-        printf("skipped: %s is not there (--data DIR or PCGPU_DATA)\n", path);
+    if (!bench_read(b->cpu, name, fields, cloud)) {
         return false;
-    }
-    fclose(file);
-    if (pcgpu_read_file(b->cpu, path, &options, cloud) != PCGPU_OK) {
-        die(path, b->cpu->errors.text);
     }
     if (b->tiny && cloud->rows > cloud_points(b, 0)) {
         cloud->rows = cloud_points(b, 0);
@@ -98,17 +78,13 @@ void cloud_map(const bench *b, int64_t points, pcgpu_cloud *cloud) {
     m.sweep = b->tiny ? TINY_SWEEP : SWEEP;
     m.frames = (points + m.sweep - 1) / m.sweep;
     m.cloud = cloud;
-    create(b, points, cloud);
+    bench_check(b->cpu, pcgpu_cloud_create(b->cpu, points, 4, cloud));
     scene_street(&m.street, 1);
     pc_team *team = pc_team_open(b->cpu->threads);
-    if (!team) {
-        die("a map of the street", "out of memory");
-    }
+    bench_check(NULL, team ? PCGPU_OK : PCGPU_ERROR_MEMORY);
     pc_team_run(team, PLACES, sweep_place, &m);
     for (int place = 0; place < PLACES; place++) {
-        if (!m.swept[place]) {
-            die("a map of the street", "out of memory, or too little to be seen from a place");
-        }
+        bench_check(NULL, m.swept[place] ? PCGPU_OK : PCGPU_ERROR_MEMORY);
     }
     pc_team_run(team, (int)m.frames, fill_frame, &m);
     pc_team_close(team);
@@ -121,7 +97,7 @@ void cloud_map(const bench *b, int64_t points, pcgpu_cloud *cloud) {
 
 static void fill_box(const bench *b, int64_t points, const float low[3], const float high[3], pcgpu_cloud *cloud) {
     test_random random = {.state = 1};
-    create(b, points, cloud);
+    bench_check(b->cpu, pcgpu_cloud_create(b->cpu, points, 4, cloud));
     for (int64_t i = 0; i < points; i++) {
         for (int k = 0; k < 3; k++) {
             cloud->data[4 * i + k] = test_uniform(&random, low[k], high[k]);
