@@ -1,6 +1,6 @@
-/* What the programs bench_* share: options, contexts, measuring, and rows. A program is `bench_NAME cpu|cuda [--OPTION VALUE]...`;
- * each checks a result before it prints a time, and ends with 1 when one is wrong, with 77 where there is no CUDA. targets.py reads
- * the rows. */
+/* What the programs bench_* share: options, contexts, measuring, and rows. A program is `bench_NAME cpu|cuda [--OPTION
+ * VALUE]...`; each checks a result before it prints a time, and ends with 1 when one is wrong, with 77 where there is
+ * no CUDA. targets.py reads the rows. */
 #ifndef BENCH_H
 #define BENCH_H
 

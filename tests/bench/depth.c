@@ -1,8 +1,8 @@
 /* bench_depth cpu|cuda: fusing, ray casting and odometry of the depth frames of the generated room, in memory, warm.
  *
- * --frames N (60) of --width PIXELS (640) along the path around the room, with noise; --threads N. The last view and every pose must be
- * those of the CPU without vectors, or on CUDA of the CPU, to the last bit; the view and the mesh within 3 mm of the room by the median,
- * and the last pose within 3 cm. */
+ * --frames N (60) of --width PIXELS (640) along the path around the room, with noise; --threads N. The last view and
+ * every pose must be those of the CPU without vectors, or on CUDA of the CPU, to the last bit; the view and the mesh
+ * within 3 mm of the room by the median, and the last pose within 3 cm. */
 #include "bench.h"
 #include "pcgpu_odometry.h"
 #include "room.h"

@@ -1,12 +1,14 @@
-/* bench_odometry cpu|cuda --scans FOLDER [--map CLOUD]: odometry of a folder of scans by each reference, or localization in a map.
+/* bench_odometry cpu|cuda --scans FOLDER [--map CLOUD]: odometry of a folder of scans by each reference, or
+ * localization in a map.
  *
- * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known. Everything is read
- * first, so that times are those of the operation, from points in the host's memory. --frames N, --threads N, --fields N, --reference
- * NAME, --deskew 1 and --beams DEGREES (their correction); --name WORD begins the rows.
+ * FOLDER holds 000000.bin, 000001.bin, ..., and poses.txt (KITTI lines, of the sensor) where the truth is known.
+ * Everything is read first, so that times are those of the operation, from points in the host's memory. --frames N,
+ * --threads N, --fields N, --reference NAME, --deskew 1 and --beams DEGREES (their correction); --name WORD begins the
+ * rows.
  *
- * No scan may be lost. With --map: tracking from the first pose, and for --places N scans (50), evenly spread, how many are found
- * anywhere in the map: all must be, within 0.1 m and 0.5 degree. cuda: the same after it on the CPU, whose poses it must give to the
- * last bit. */
+ * No scan may be lost. With --map: tracking from the first pose, and for --places N scans (50), evenly spread, how
+ * many are found anywhere in the map: all must be, within 0.1 m and 0.5 degree. cuda: the same after it on the CPU,
+ * whose poses it must give to the last bit. */
 #include "bench.h"
 #include "pcgpu_odometry.h"
 

@@ -1,8 +1,9 @@
-/* bench_register cpu|cuda: registration of KITTI scans, in memory and warm, from two clouds to the 4x4, from the identity.
+/* bench_register cpu|cuda: registration of KITTI scans, in memory and warm, from two clouds to the 4x4, from the
+ * identity.
  *
- * cpu: scan 15 onto 14 of sequence 00 by each method on one thread, with narrower vectors than the machine's, and on all threads; each
- * within 5 cm and 0.2 degree of the pose of KITTI, ndt with the same bytes in every form.
- * cuda: the median of --runs calls for four pairs, and how long an iteration takes; then one pair, from usable points in pinned
+ * cpu: scan 15 onto 14 of sequence 00 by each method on one thread, with narrower vectors than the machine's, and on
+ * all threads; each within 5 cm and 0.2 degree of the pose of KITTI, ndt with the same bytes in every form. cuda: the
+ * median of --runs calls for four pairs, and how long an iteration takes; then one pair, from usable points in pinned
  * memory, and --pairs (64) of them at once. Every result must be the CPU's. */
 #include "bench.h"
 #include "ndt.h"

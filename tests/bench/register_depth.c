@@ -1,10 +1,11 @@
 /* bench_register_depth cpu|cuda: registration of depth frames, in memory and warm.
  *
- * Frames of the data's living room, or those of testdata/room. Medians: the maps of a frame; a registration as it is used, which ends
- * when the pose stands still; all 4 + 5 + 10 iterations; and frames a second of a sequence, each frame being made once. On the CPU with
- * one thread and with all, and beside it the classic form in separate passes, each of which writes what the next one reads: a mask of
- * matches, the list of those, a system of 29 numbers for each, and their sum. On CUDA the same in separate kernels. Every transform must
- * be that of the CPU with one thread, those of the separate forms to 0.1 mm. */
+ * Frames of the data's living room, or those of testdata/room. Medians: the maps of a frame; a registration as it is
+ * used, which ends when the pose stands still; all 4 + 5 + 10 iterations; and frames a second of a sequence, each
+ * frame being made once. On the CPU with one thread and with all, and beside it the classic form in separate passes,
+ * each of which writes what the next one reads: a mask of matches, the list of those, a system of 29 numbers for each,
+ * and their sum. On CUDA the same in separate kernels. Every transform must be that of the CPU with one thread, those
+ * of the separate forms to 0.1 mm. */
 #include "bench.h"
 #include "projective_cpu.h"
 #include "projective.h"

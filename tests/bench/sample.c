@@ -1,10 +1,11 @@
 /* bench_sample cpu|cuda: farthest point sampling, from points in memory to picks.
  *
- * cpu: the public call on one thread, warm, and the plain loop of the reference, which must pick the same; least times.
- * cuda: device time, median of 10 runs after 3, or one run where it takes more than 50 ms. `one block` is one block per cloud, as
- * libraries do it (sample_one_block.cu); `cluster`, `grid` and `grid stored` are the variants of cuda/sample/sample_cuda.h, `pcgpu` is
- * what is chosen, `CPU` is our own with one thread. Every one must pick the same. A program that would take too long is measured with
- * fewer picks, in which its time is linear; --quick 1: with fewer still, and without the largest cloud. */
+ * cpu: the public call on one thread, warm, and the plain loop of the reference, which must pick the same; least
+ * times. cuda: device time, median of 10 runs after 3, or one run where it takes more than 50 ms. `one block` is one
+ * block per cloud, as libraries do it (sample_one_block.cu); `cluster`, `grid` and `grid stored` are the variants of
+ * cuda/sample/sample_cuda.h, `pcgpu` is what is chosen, `CPU` is our own with one thread. Every one must pick the
+ * same. A program that would take too long is measured with fewer picks, in which its time is linear; --quick 1: with
+ * fewer still, and without the largest cloud. */
 #include "bench.h"
 #include "reference.h"
 #include "scan.h"

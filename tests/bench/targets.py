@@ -1,5 +1,5 @@
 """targets.py BUILD [--cuda] [--machine NAME] [--quick] [PART]...: what the programs of a build need, beside the peers that are installed.
-targets.py --table: makes the tables of BENCHMARKS.md, between its marks, from results/*.csv.
+targets.py --table: makes the tables of BENCHMARKS.md, between its marks (`rows of GROUP`), from results/*.csv.
 
 PARTs, all by default: sample, voxelize, register, odometry (programs bench_*), localization, loops (rendered drives along
 paths of KITTI), commands, many (files to files, beside `cp`), threads. --cuda: on CUDA, whose results must be the CPU's.
@@ -7,6 +7,7 @@ Each checks its result before it gives a time. Appends a row, the commit and the
 LIMITS are missed. A time that misses its limit fails nothing; a wrong result does, and it is no row.
 PCGPU_DATA: the folder of the data. PCGPU_LONG=1: whole paths and 20 runs. --quick: few runs of what is small, to try the programs."""
 import csv
+import functools
 import hashlib
 import importlib
 import json
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import timeit
 
 import numpy as np
 
@@ -25,7 +27,6 @@ HERE, SOURCE = pathlib.Path(__file__).resolve().parent, pathlib.Path(__file__).r
 os.environ.setdefault('PCGPU_DATA', str(SOURCE.parent / 'shared/data'))
 os.environ.setdefault('PCGPU_SOURCE', str(SOURCE))
 DATA = pathlib.Path(os.environ['PCGPU_DATA']).absolute()
-MARKS = '<!-- made by tests/bench/targets.py --table -->\n', '<!-- end -->\n'
 BEAMS = 0.205  # degrees that the beams of KITTI's scanner point higher than it gives
 KITTI, PATH = DATA / 'kitti/000001.bin', DATA / 'kitti_poses'
 LONG = os.environ.get('PCGPU_LONG', '0') not in ('', '0')
@@ -40,11 +41,10 @@ LIMITS = {
     'voxelize cpu; sweeps, 2000000 points, downsample 0.25 m; pcgpu': '40',
     'voxelize cuda; KITTI, 120268 points, pillar 0.16 m, array and means; pcgpu': '22',
     'voxelize cuda; KITTI, 120268 points, voxel 0.075 m, array and means; pcgpu': '27',
-    'voxelize cuda; KITTI, 120268 points, pillar 0.16 m, means; pcgpu': '16', 'voxelize cuda; KITTI, 120268 points, voxel 0.075 m, means; pcgpu': '22',
     'voxelize cuda; street, 2000000 points, pillar 0.16 m, array and means; pcgpu': '90',
     'voxelize cuda; street, 2000000 points, voxel 0.075 m, array and means; pcgpu': '140',
-    'register cuda; maps of a depth frame; pcgpu': '0.05', 'register cuda; registration of depth frames, 19 iterations; pcgpu': '0.15',
-    'register cpu; a sequence of depth frames; all threads': '>60',
+    'register_depth cuda; maps of a depth frame; pcgpu': '0.05', 'register_depth cuda; registration of depth frames, 19 iterations; pcgpu': '0.15',
+    'register_depth cpu; a sequence of depth frames; all threads': '>60',
     'odometry cuda; odometry to the model; CUDA': '>1000', 'odometry cpu; odometry to the previous image; pcgpu': '>60',
     'odometry cpu; drives, model, segments; pcgpu': '!0.4', 'odometry cpu; drives, model, processor time; pcgpu': '7.14',
     'odometry cuda; drives, model, segments; CUDA': '!0.4',
@@ -68,7 +68,6 @@ class Bench:
         self.rows, self.failed = [], False
 
     def row(self, group, what, who, value, unit):
-        """Keeps a value, and compares it with its limit."""
         name = f'{group} {self.device}; {what}; {who}'
         limit = LIMITS.get(name, '')
         most = float(limit.lstrip('!>') or 'inf')
@@ -83,7 +82,6 @@ class Bench:
         self.failed = True
 
     def program(self, group, name, *options):
-        """The rows of a program bench_*."""
         print('$', name, self.device, *options, flush=True)
         run = subprocess.run([self.build / f'tests/bench/bench_{name}', self.device, *map(str, options)], stdout=subprocess.PIPE, text=True)
         for line in run.stdout.splitlines():
@@ -97,7 +95,6 @@ class Bench:
             self.wrong(f'{name} ended with {run.returncode}')
 
     def least(self, group, what, who, call):
-        """A row of the least time of a peer."""
         times, begin = [], time.perf_counter()
         while len(times) < 3 or (len(times) < 50 and time.perf_counter() - begin < 1):
             times.append(-time.perf_counter())
@@ -118,7 +115,6 @@ class Bench:
         return lines, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
 
     def drive(self, folder, *options):
-        """Scans of a rendered drive in a new folder."""
         folder.mkdir()
         subprocess.run([self.build / 'tests/scene/drive', *map(str, options), folder], check=True)
         return folder
@@ -163,9 +159,9 @@ def sample(b):
     b.program('sample', 'sample', *(['--quick', 1] if b.quick else []))
     fpsample = None if b.cuda or not KITTI.exists() else peer('fpsample')
     for picks in (1024, 4096, 16384) if fpsample else ():
-        points, best = points_of(KITTI)[:, :3].copy(), 5
-        b.least('sample', f'KITTI, {len(points)} points, {picks} picks', f'fpsample, h = {best}',
-                lambda: fpsample.bucket_fps_kdline_sampling(points, picks, h=best, start_idx=0))
+        points = points_of(KITTI)[:, :3].copy()
+        calls = [functools.partial(fpsample.bucket_fps_kdline_sampling, points, picks, h=h, start_idx=0) for h in range(5, 10)]
+        b.least('sample', f'KITTI, {len(points)} points, {picks} picks', 'fpsample', min(calls, key=lambda call: timeit.timeit(call, number=3)))
 
 
 def voxelize(b):
@@ -189,7 +185,7 @@ def voxelize(b):
 
 def register(b):
     b.program('register', 'register', '--runs', 3 if b.quick else 200 if b.cuda else 25)
-    b.program('register', 'register_depth', '--runs', 3 if b.quick else 40)
+    b.program('register_depth', 'register_depth', '--runs', 3 if b.quick else 40)
     small_gicp, scans = None if b.cuda else peer('small_gicp'), [DATA / f'kitti00/velodyne/{k:06d}.bin' for k in (14, 15)]
     if small_gicp and scans[0].exists():
         target, source = (points_of(scan)[:, :3].astype(float) for scan in scans)
@@ -364,26 +360,31 @@ def threads(b):
                 b.wrong(f'{what}: outputs differ from thread to thread')
 
 
-def tables():
-    """Markdown of all machines: by group, a line per thing with a column per program; in brackets the ratio to the first."""
+def table_of(group):
+    """Markdown of a group, for each machine: a line per thing with a column per program; in brackets the ratio to the first."""
+    def text_of(value, digits=4):
+        return f'{value:,.0f}' if value >= 1000 else f'{value:.{digits}g}'
     text = []
     for file in sorted((HERE / 'results').glob('*.csv')):
-        groups = {}
+        lines, commits = {}, {}
         with open(file, newline='') as rows:
             for row in csv.DictReader(rows):  # later ones replace earlier ones
-                group, what, who, unit = row['row'].split('; ')
-                groups.setdefault(group, {}).setdefault((what, unit), {})[who] = float(row['value']), row['commit']
-        for group, lines in groups.items():
-            whos = list(dict.fromkeys(who for line in lines.values() for who in line))
-            commits = dict.fromkeys(commit for line in lines.values() for _, commit in line.values())
-            text += [f'\n**{group}**, {file.stem}, commit {", ".join(commits)}\n', '| | unit | ' + ' | '.join(whos) + ' |', '|---|---' + '|---' * len(whos) + '|']
-            for (what, unit), line in lines.items():
-                first = next(iter(line.values()))[0]
-                cells = [('' if who not in line else f'{line[who][0]:.4g}' + ('' if line[who][0] == first or not first else f' ({line[who][0] / first:.3g} x)')) for who in whos]
-                text.append(f'| {what} | {unit} | ' + ' | '.join(cells) + ' |')
+                of, what, who, unit = row['row'].split('; ')
+                if of == group:
+                    lines.setdefault((what, unit), {})[who], commits[what, unit, who] = float(row['value']), row['commit']
+        whos = list(dict.fromkeys(who for line in lines.values() for who in line))
+        if whos:
+            text += [f'\n{file.stem}, {", ".join(dict.fromkeys(commits.values()))}:\n', f'| {group} | ' + ' | '.join(whos) + ' |', '|---' * (1 + len(whos)) + '|']
+        for (what, unit), line in lines.items():
+            first = line.get(whos[0])
+            cells = ['' if who not in line else text_of(line[who]) + (f' ({text_of(line[who] / first, 3)} x)' if first and who != whos[0] else '') for who in whos]
+            text.append(f'| {what}, {unit} | ' + ' | '.join(cells) + ' |')
+    return '\n'.join(text) + '\n\n'
+
+
+def tables():
     file = SOURCE / 'BENCHMARKS.md'
-    before, rest = file.read_text().split(MARKS[0])
-    file.write_text(before + MARKS[0] + '\n'.join(text) + '\n\n' + MARKS[1] + rest.split(MARKS[1])[1])
+    file.write_text(re.sub(r'(<!-- rows of ([^>]*?), by targets.py --table -->\n).*?(?=<!-- end)', lambda at: at[1] + ''.join(map(table_of, at[2].split(', '))), file.read_text(), flags=re.S))
 
 
 PARTS = [sample, voxelize, register, odometry, localization, loops, commands, many, threads]

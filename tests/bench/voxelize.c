@@ -1,16 +1,17 @@
 /* bench_voxelize cpu|cuda: voxelization, from the cloud in memory to arrays.
  *
- * cpu: the public call on one thread and on two, warm, and the plain loop of the reference, which must give the same bytes; least times.
- * cuda: device time from the points in device memory to the outputs in device memory, median of 100 runs after 50, or of fewer for large
- * clouds. Beside each time stand:
+ * cpu: the public call on one thread and on two, warm, and the plain loop of the reference, which must give the same
+ * bytes; least times. cuda: device time from the points in device memory to the outputs in device memory, median of
+ * 100 runs after 50, or of fewer for large clouds. Beside each time stand:
  *
  *   cold L2: the same with 256 MB written before each run;
  *   floor: the compulsory bytes, which are the input read once and features, coordinates, counts and the voxel of each
  *     point written once, at the rate of a copy kernel, and one launch of an empty kernel, both of the same run;
  *   two passes: the algorithm of the field (voxelize_two_pass.cu), which does not write the voxel of each point.
  *
- * --quick 1 leaves out the largest clouds, --tiny 1 takes small ones, to test the program itself; --only is part of a cloud's or a case's
- * name. On CUDA pcgpu's results must be the CPU's byte for byte in five runs, the two passes' the same as sets. */
+ * --quick 1 leaves out the largest clouds, --tiny 1 takes small ones, to test the program itself; --only is part of a
+ * cloud's or a case's name. On CUDA pcgpu's results must be the CPU's byte for byte in five runs, the two passes' the
+ * same as sets. */
 #include "voxelize_bench.h"
 
 #include "reference.h"
