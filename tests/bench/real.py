@@ -9,7 +9,7 @@ PARTs, all by default:
           32 beams (street32): scans lost with each reference
   stamps  the two with fewer rings and scans, and with stamps that jitter, or scans missing: steps that are wrong, scans lost
   depth   frames of a RealSense that are lost, with each reference; the drift and the processor time per frame in a room (7-Scenes), also with loops:
-          the model has to be at most 0.6 of the previous image, loops 0.9 of the model without
+          the model has to be at most 0.6 of the previous image, loops 0.9 of the model without, 27.2 mm, and 31.7 with the previous image
   all     the 60 depth frames, and the key frames of nuScenes, as unordered sets: clouds placed, RMSE of their positions; Open3D's multiway registration
 PCGPU_DATA is the folder of the data, whose poses drift: a room's by some centimetres and up to 3.5 degrees between distant frames. Where Open3D is
 installed, a result is therefore wrong only when it is also away from Open3D's point-to-plane from the given pose. Right: 0.1 m and 3 degrees, of drives 1.5 m.
@@ -301,7 +301,7 @@ def depth(folder):
         off[' '.join(options)] = position_error(read_poses(path), [np.loadtxt(str(f).replace('depth.png', 'pose.txt')) for f in frames])[1]
         print(f'{"depth_7scenes_path, " + " ".join(options):34} lost {lost(path):3} of {len(frames)}, ATE {1e3 * off[" ".join(options)]:.1f} mm; '
               f'{ms / len(frames):.1f} ms per frame', flush=True)
-    if not (off['model'] <= 0.6 * off['previous'] and off['model --loops'] <= 0.9 * off['model']):
+    if not (off['model'] <= 0.6 * off['previous'] and off['model --loops'] <= min(0.9 * off['model'], .0272) and off['previous --loops'] <= .0317):
         sys.exit('FAIL: the model drifts too far, or loops do not help it')
 
 
