@@ -31,7 +31,7 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     rings 1500 > five.bin
     head -c 1001 small.bin > cut.bin
     # 75.2 in float32 is in the last cell of 0.1 m from -75.2 on, by rounding.
-    awk 'BEGIN { for (i = 0; i < 90; i++) print i % 3 ? 75.2 : -75.2, i % 7 * 25.1 - 75.2, i % 5 - 2, i }' | floats > edge.bin
+    awk 'BEGIN { for (i = 0; i < 90; i++) print i % 3 ? 75.2 : -75.2, i % 7 * 25.1 - 75.2, i % 5 - 2, i }' > edge.xyz
     printf '0\n1999\n1000\n' > seeds.txt
     {
         printf 'ply\nformat ascii 1.0\nelement vertex 400\nproperty double x\nproperty double y\nproperty double z\nend_header\n'
@@ -50,6 +50,7 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     awk 'BEGIN { for (i = 0; i < 120; i++) print 1, 0, 0, i * 1.5, 0, 1, 0, i % 7 * 0.1, 0, 0, 1, 0 }' > seq/truth.txt
     awk 'BEGIN { for (i = 0; i < 120; i++) print 1, 0, 0, i * 1.51, 0, 1, 0, i % 5 * 0.1, 0, 0, 1, i * 0.01 }' > seq/poses.txt
     head -n 5 seq/truth.txt > seq/five.txt
+    awk 'BEGIN { for (i = 0; i < 9; i++) printf "%d.%d %d %d 0 0 0 0 1\n", 1700000000, i, i, i % 3 }' > late.tum
     printf '1 0 0 0.02\n0 1 0 -0.01\n0 0 1 0.01\n0 0 0 1\n' > near.txt
     { sed -n 1,2p ../testdata/room/poses_kitti.txt; echo 'nan nan nan nan nan nan nan nan nan nan nan nan'
       sed -n 4p ../testdata/room/poses_kitti.txt; } > gap.txt
