@@ -134,7 +134,7 @@ typedef struct scene {
     pcgpu_register_depth_params params;
 } scene;
 
-static pcgpu_frame *frame_on(const place *p, const void *given, bool target) {
+static pcgpu_frame *frame_on(const platform *p, const void *given, bool target) {
     const scene *s = given;
     pcgpu_frame *frame = NULL;
     pcgpu_status status =
@@ -159,7 +159,7 @@ static void fill_maps(pc_maps *maps, const scene *s) {
     }
 }
 
-static void run_scene(int number, int width, int height, kind which, const place *places, int count) {
+static void run_scene(int number, int width, int height, kind which) {
     scene s = {.source = {.width = width, .height = height}, .target = {.width = width, .height = height}};
     snprintf(s.name, sizeof s.name, "%d x %d, %s, %d", width, height, kind_names[which], number);
     s.source.data = malloc((size_t)(width * height) * sizeof *s.source.data);
@@ -191,7 +191,7 @@ static void run_scene(int number, int width, int height, kind which, const place
     for (int l = 0; l < PC_DEPTH_MAX_LEVELS; l++) {
         t.optimizer.most[l] = 1 + (number + l) % 4;
     }
-    run_trial(&t, places, count);
+    run_trial(&t);
     free(s.maps.vertices);
     free(s.source.data);
     free(s.target.data);
@@ -199,25 +199,24 @@ static void run_scene(int number, int width, int height, kind which, const place
 
 typedef enum extent { TINY, SMALL, WHOLE } extent;
 
-static void run_all(const place *places, int count, extent which_sizes) {
+static void run_all(extent which_sizes) {
     static const int sizes[][2] = {{1, 1}, {1, 40}, {16, 16}, {33, 9}, {31, 64}, {70, 50}, {161, 121}};
     const int most = (int)(sizeof sizes / sizeof sizes[0]) - (which_sizes == TINY ? 2 : 0);
     int number = 0;
     for (int i = 0; i < most; i++) {
         for (kind which = SMOOTH; which < KINDS; which++) {
-            run_scene(number++, sizes[i][0], sizes[i][1], which, places, count);
+            run_scene(number++, sizes[i][0], sizes[i][1], which);
         }
     }
     if (which_sizes == WHOLE) {
-        run_scene(number++, 640, 480, NOISY, places, count);
-        run_scene(number++, 1000, 700, HOLES, places, count);
+        run_scene(number++, 640, 480, NOISY);
+        run_scene(number++, 1000, 700, HOLES);
     }
 }
 
-int main(int argc, char **argv) {
-    place places[MAX_CONTEXTS] = {{0}};
-    const int count = open_places(argc, argv, "depth cpu|cuda [SEED [small|tiny]]", places);
-    const char *sizes = argc > 3 ? argv[3] : "";
-    run_all(places, count, strcmp(sizes, "tiny") == 0 ? TINY : strcmp(sizes, "small") == 0 ? SMALL : WHOLE);
-    return close_places(places, count);
+void test_depth(bool cuda, char **options) {
+    static const int teams[] = {1, 2, 3, 8};
+    const char *sizes = options[0] ? options[0] : "";
+    open_platforms(cuda, teams, 4, true);
+    run_all(strcmp(sizes, "tiny") == 0 ? TINY : strcmp(sizes, "small") == 0 ? SMALL : WHOLE);
 }

@@ -5,16 +5,10 @@
 #define DEPTH_TEST_H
 
 #include "projective_ops.h"
-#include "simd.h"
 #include "projective_maps.h"
 #include "projective_optimizer.h"
-#include "icp_test.h"
+#include "../support/backends.h"
 #include "projective.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-enum { MAX_CONTEXTS = 12 };
 
 /* ---- the reference ----------------------------------------------------------------------------------------------- */
 
@@ -101,73 +95,6 @@ static inline void follow(const reference *source, const reference *target, add_
     }
 }
 
-/* ---- places ----------------------------------------------------------------------------------------------------- */
-
-typedef struct place {
-    pcgpu_context *context;
-    const pc_backend *backend;
-    char label[32];
-} place; /* a back end in some form */
-
-static inline int open_cpu(place *places) {
-    static const int threads[] = {1, 2, 3, 8};
-    int count = 0;
-    for (int form = PC_SIMD_BASE; form < PC_SIMD_FORMS; form++) {
-        for (int t = 0; t < 4 && pc_cpu_has((pc_simd)form); t++) {
-            pcgpu_settings settings;
-            pcgpu_settings_init(&settings);
-            settings.device = PCGPU_DEVICE_CPU;
-            settings.threads = threads[t];
-            place *p = &places[count++];
-            if (pcgpu_open(&settings, &p->context) != PCGPU_OK) {
-                return 0;
-            }
-            p->context->simd_limit = form + 1;
-            p->backend = &pc_backend_cpu;
-            snprintf(p->label, sizeof p->label, "form %d, %d threads", form, threads[t]);
-        }
-    }
-    return count;
-}
-
-static inline int open_cuda(place *p) {
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CUDA;
-    if (pcgpu_open(&settings, &p->context) != PCGPU_OK) {
-        printf("%s\n", pcgpu_last_error(p->context));
-        pcgpu_close(p->context);
-        return 0;
-    }
-    p->backend = &pc_backend_cuda;
-    snprintf(p->label, sizeof p->label, "cuda");
-    return 1;
-}
-
-/* The back end and the seed of a command line, and how many places there are; ends the program where there is none. */
-static inline int open_places(int argc, char **argv, const char *usage, place *places) {
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    if (argc < 2 || (!cuda && strcmp(argv[1], "cpu") != 0)) {
-        fprintf(stderr, "usage: %s\n", usage);
-        exit(2);
-    }
-    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    const int count = cuda ? open_cuda(places) : open_cpu(places);
-    if (count == 0) {
-        exit(SKIPPED);
-    }
-    return count;
-}
-
-/* Says how it went; returns the exit code. */
-static inline int close_places(const place *places, int count) {
-    for (int i = 0; i < count; i++) {
-        pcgpu_close(places[i].context);
-    }
-    printf("%d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
-}
-
 /* ---- comparison ------------------------------------------------------------------------------------------------- */
 
 static inline bool same_double(const double *a, const double *b, int n) {
@@ -194,7 +121,7 @@ static inline void compare(const pc_depth_optimizer *got, const pc_depth_optimiz
 typedef struct trial {
     const char *name;
     const void *scene;
-    pcgpu_frame *(*frame_on)(const place *p, const void *scene, bool target); /* NULL: a failure that it has told */
+    pcgpu_frame *(*frame_on)(const platform *p, const void *scene, bool target); /* NULL: a failure that it has told */
     void (*make)(const pc_depth_image *image, const pc_depth_frame *laid_out, reference *r);
     add_pixel_fn *add;
     pc_depth_optimizer optimizer; /* but for its levels */
@@ -217,26 +144,26 @@ static inline void keep_nothing(pcgpu_context *context, struct pc_depth_frame *f
     (void)context, (void)frame;
 }
 
-static inline void refer(const place *p, const trial *t, bool target, reference *r) {
+static inline void refer(const platform *p, const trial *t, bool target, reference *r) {
     static const pc_projective_ops ops = {.make_frame = keep_made, .free_frame = keep_nothing};
     static const pc_backend backend = {.name = "reference", .projective = &ops};
-    const place there = {p->context, &backend, "reference"};
+    const platform there = {p->context, &backend, "reference"};
     now_made.of = t;
     now_made.to = r;
     pcgpu_frame_free(p->context, t->frame_on(&there, t->scene, target));
 }
 
 /* Compares every place, twice, with the reference, whose path it returns. */
-static inline pc_depth_optimizer run_trial(const trial *t, const place *places, int count) {
+static inline pc_depth_optimizer run_trial(const trial *t) {
     reference source = {0}, target = {0};
     pc_depth_optimizer wanted = t->optimizer;
-    refer(places, t, false, &source);
-    refer(places, t, true, &target);
+    refer(platforms, t, false, &source);
+    refer(platforms, t, true, &target);
     const int levels = source.frame.levels < target.frame.levels ? source.frame.levels : target.frame.levels;
     wanted.levels = levels;
     follow(&source, &target, t->add, &wanted);
-    for (int i = 0; i < count; i++) {
-        const place *p = &places[i];
+    for (int i = 0; i < platform_count; i++) {
+        const platform *p = &platforms[i];
         pcgpu_frame *a = t->frame_on(p, t->scene, false), *b = t->frame_on(p, t->scene, true);
         for (int again = 0; again < 2 && a && b; again++) {
             pc_depth_optimizer got = t->optimizer;

@@ -6,12 +6,7 @@
 #include "icp_ops.h"
 #include "icp_grid.h"
 #include "icp_step.h"
-#include "icp_test.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-enum { MAX_CONTEXTS = 3 };
+#include "../support/backends.h"
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
 
@@ -300,15 +295,8 @@ static void check_pairs(void) {
 
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
 
-typedef struct bed {
-    int contexts;
-    pcgpu_context *context[MAX_CONTEXTS];
-    char label[MAX_CONTEXTS][32];
-    const pc_backend *backend;
-} bed;
-
 /* One source size: every pose, maximum correspondence distance and kind of equation. */
-static void check_steps(const bed *b, const scene *s, int64_t n) {
+static void check_steps(const scene *s, int64_t n) {
     static const double turns[][2] = {{1.0, 0.0}, {0.8, 0.6}, {-1.0, 0.0}}; /* cosine and sine about z */
     const float gates[] = {0.3f, 2.5f, (float)(64.0 * s->edge * s->edge)};  /* register.c has no larger one in cells */
     for (int i = 0; i < 3 * 3 * 5; i++) {
@@ -322,21 +310,22 @@ static void check_steps(const bed *b, const scene *s, int64_t n) {
                             .rows = (pc_icp_rows)((i + i / 5) % 4)};
         double expected[PC_ICP_SUMS], sums[PC_ICP_SUMS];
         reference_step(s, &step, n, expected);
-        for (int c = 0; c < b->contexts; c++) {
+        for (int c = 0; c < platform_count; c++) {
             memset(sums, 0xff, sizeof sums);
-            pcgpu_status status = b->backend->icp->step(b->context[c], &step, sums);
-            expect(status == PCGPU_OK && memcmp(sums, expected, sizeof sums) == 0, s->name, b->label[c], "sums", i);
+            pcgpu_status status = platforms[c].backend->icp->step(platforms[c].context, &step, sums);
+            expect(status == PCGPU_OK && memcmp(sums, expected, sizeof sums) == 0, s->name, platforms[c].label, "sums",
+                   i);
         }
     }
 }
 
-static void set_source(const bed *b, const scene *s, int64_t n, const pc_icp_grid *grid) {
+static void set_source(const scene *s, int64_t n, const pc_icp_grid *grid) {
     for (int64_t i = 0; i < n; i++) {
         for (int k = 0; k < 3; k++) {
             s->split[k * n + i] = s->source[3 * i + k];
         }
     }
-    for (int c = 0; c < b->contexts; c++) {
+    for (int c = 0; c < platform_count; c++) {
         pc_icp_source source = {.n = n,
                                 .x = s->split,
                                 .y = s->split + n,
@@ -344,24 +333,24 @@ static void set_source(const bed *b, const scene *s, int64_t n, const pc_icp_gri
                                 .normals = s->given ? s->source_normals : NULL,
                                 .grid = grid,
                                 .normal_radius = s->radius};
-        expect(b->backend->icp->source(b->context[c], &source) == PCGPU_OK, s->name, b->label[c], "source", n);
+        expect(platforms[c].backend->icp->source(platforms[c].context, &source) == PCGPU_OK, s->name,
+               platforms[c].label, "source", n);
     }
 }
 
 /* One size of the source, whose normals, where they are estimated, are of that part of it alone. */
-static void check_source(const bed *b, scene *s, int64_t n) {
+static void check_source(scene *s, int64_t n) {
     pc_icp_grid grid = {0};
-    pcgpu_status status = n > 0 ? pc_icp_grid_build(b->context[0], n, s->source, s->edge, &grid) : PCGPU_OK;
+    pcgpu_status status = n > 0 ? pc_icp_grid_build(platforms[0].context, n, s->source, s->edge, &grid) : PCGPU_OK;
     expect(status == PCGPU_OK, s->name, "host", "grid of the source", n);
     s->source_normals = s->given ? made_up_normals(n) : reference_normals(s, s->source, n);
-    set_source(b, s, n, &grid);
-    check_steps(b, s, n);
+    set_source(s, n, &grid);
+    check_steps(s, n);
     free(s->source_normals);
     pc_icp_grid_free(&grid);
 }
 
-static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, float radius, int64_t targets,
-                        int64_t sources) {
+static void check_scene(scene *s, fill_fn *fill, double edge, float radius, int64_t targets, int64_t sources) {
     static const int64_t sizes[] = {0, 1, 2, 31, 32, 33, 1023, 1025};
     pc_icp_grid grid;
     s->targets = targets;
@@ -373,23 +362,24 @@ static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, floa
     s->split = malloc(3 * (size_t)sources * sizeof *s->split);
     s->normals = s->given ? made_up_normals(targets) : reference_normals(s, s->target, targets);
     s->grouped_normals = malloc((size_t)targets * 3 * sizeof *s->grouped_normals);
-    pcgpu_status status = pc_icp_grid_build(b->context[0], targets, s->target, edge, &grid);
+    pcgpu_status status = pc_icp_grid_build(platforms[0].context, targets, s->target, edge, &grid);
     expect(status == PCGPU_OK, s->name, "host", "grid", 0);
     for (int64_t i = 0; i < targets && status == PCGPU_OK; i++) {
         memcpy(s->grouped_normals + 3 * i, s->normals + 3 * (int64_t)grid.points[i].index, 3 * sizeof(float));
     }
     pc_icp_target target = {.grid = grid, .normals = s->given ? s->grouped_normals : NULL, .normal_radius = radius};
-    for (int c = 0; c < b->contexts && status == PCGPU_OK; c++) {
-        expect(b->backend->icp->target(b->context[c], &target) == PCGPU_OK, s->name, b->label[c], "target", 0);
+    for (int c = 0; c < platform_count && status == PCGPU_OK; c++) {
+        expect(platforms[c].backend->icp->target(platforms[c].context, &target) == PCGPU_OK, s->name,
+               platforms[c].label, "target", 0);
     }
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] && sizes[i] <= sources && status == PCGPU_OK; i++) {
-        check_source(b, s, sizes[i]);
+        check_source(s, sizes[i]);
     }
     if (status == PCGPU_OK && sources > 1025) {
-        check_source(b, s, sources);
+        check_source(s, sources);
     }
-    for (int c = 0; c < b->contexts; c++) {
-        b->backend->icp->end(b->context[c]);
+    for (int c = 0; c < platform_count; c++) {
+        platforms[c].backend->icp->end(platforms[c].context);
     }
     pc_icp_grid_free(&grid);
     free(s->target);
@@ -399,24 +389,11 @@ static void check_scene(const bed *b, scene *s, fill_fn *fill, double edge, floa
     free(s->grouped_normals);
 }
 
-static void add_context(bed *b, pcgpu_device device, int threads) {
-    const int i = b->contexts++;
-    snprintf(b->label[i], sizeof b->label[i], "%s, %d threads", device == PCGPU_DEVICE_CUDA ? "cuda" : "cpu", threads);
-    b->context[i] = open_context(device, threads);
-}
-
-int main(int argc, char **argv) {
-    bed b = {0};
+void test_icp(bool cuda, char **options) {
+    static const int teams[] = {1, 2, 16};
     scene s = {0};
-    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    if (cuda) {
-        add_context(&b, PCGPU_DEVICE_CUDA, 1);
-    }
-    for (int threads = 1; threads <= 16 && !cuda; threads = threads == 1 ? 2 : threads * 8) {
-        add_context(&b, PCGPU_DEVICE_CPU, threads);
-    }
-    b.backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
+    (void)options;
+    open_platforms(cuda, teams, 3, false);
     const struct {
         const char *name;
         fill_fn *fill;
@@ -443,11 +420,6 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         s.name = scenes[i].name;
         s.given = scenes[i].given;
-        check_scene(&b, &s, scenes[i].fill, scenes[i].edge, scenes[i].radius, scenes[i].targets, scenes[i].sources);
+        check_scene(&s, scenes[i].fill, scenes[i].edge, scenes[i].radius, scenes[i].targets, scenes[i].sources);
     }
-    for (int c = 0; c < b.contexts; c++) {
-        pcgpu_close(b.context[c]);
-    }
-    printf("icp: %d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
 }

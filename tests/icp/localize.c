@@ -5,12 +5,10 @@
  * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans
  * that are lost and found again elsewhere, deskewing, maps far from their origin, what is
  * refused. */
-#include "icp_test.h"
+#include "../support/backends.h"
 #include "ndt_cpu.h"
 #include "odometry_lidar.h"
 #include "scene.h"
-
-#include <string.h>
 
 enum { SCANS = 10, MAPPED = 9, MOST_STEPS = 500, LOST = 4, BACK = 6 };
 
@@ -35,12 +33,7 @@ static int64_t take_scan(const scene *where, double metres, bool moving, uint64_
 static void pose_at(double metres, double T[16]) {
     scene_pose pose;
     scene_block_pose(metres, &pose);
-    for (int k = 0; k < 3; k++) {
-        memcpy(T + 4 * k, pose.rotation + 3 * k, 3 * sizeof *T);
-        T[4 * k + 3] = pose.position[k];
-    }
-    T[12] = T[13] = T[14] = 0.0;
-    T[15] = 1.0;
+    scene_pose_matrix(&pose, T);
 }
 
 /* In the world of the scene, whose origin is at the first scan. */
@@ -112,24 +105,13 @@ static int run(pcgpu_context *context, const pcgpu_odometry_params *p, double po
     return good;
 }
 
-static pcgpu_context *open_cpu(int threads, int simd_limit) {
-    pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, threads);
-    context->simd_limit = simd_limit;
-    return context;
-}
-
 /* Metres and degrees at most, of the scans that have a pose. */
 static void expect_near(double poses[SCANS][16], double metres, double degrees, const char *what) {
     double worst[2] = {0};
     for (int i = 0; i < SCANS; i++) {
-        double inverse[16], error[16];
         if (poses[i][0] == poses[i][0]) {
-            pc_transform_invert(truth[i], inverse);
-            pc_transform_multiply(inverse, poses[i], error);
-            const double away[3] = {error[3], error[7], error[11]};
-            const pc_twist turn = pc_twist_of(error);
-            worst[0] = fmax(worst[0], pc_norm3(away));
-            worst[1] = fmax(worst[1], 57.29577951308232 * pc_norm3(turn.rotation));
+            worst[0] = fmax(worst[0], metres_between(truth[i], poses[i]));
+            worst[1] = fmax(worst[1], 57.29577951308232 * radians_between(truth[i], poses[i]));
         }
     }
     printf("%s: at most %.2f mm and %.4f degree off\n", what, 1e3 * worst[0], worst[1]);
@@ -143,7 +125,7 @@ static pcgpu_odometry_frame frames[SCANS], unused[SCANS];
 
 static void check_poses(void) {
     const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_NEVER);
-    const int good = run(open_cpu(1, 0), &p, poses, frames);
+    const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
     expect(good == SCANS, "tracking", "poses", "all scans have one", good);
     expect_near(poses, 0.02, 0.05, "tracking");
     for (int i = 0; i < SCANS; i++) {
@@ -157,7 +139,7 @@ static void check_poses(void) {
 static void check_search(void) {
     static const struct form { int threads, simd_limit; } forms[] = {{2, 0}, {3, 1}, {1, 2}};
     const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
-    const int good = run(open_cpu(1, 0), &p, poses, frames);
+    const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
     expect(good == SCANS - (BACK - LOST), "search", "poses", "all but two", good);
     expect_near(poses, 0.02, 0.05, "search");
     for (int i = 0; i < SCANS; i++) {
@@ -166,11 +148,11 @@ static void check_search(void) {
         expect(frames[i].good || frames[i].registration.reason[0], "search", "lost", "a reason", i);
     }
     for (int i = 0; i < 3; i++) {
-        run(open_cpu(forms[i].threads, forms[i].simd_limit), &p, others, unused);
+        run(open_context(PCGPU_DEVICE_CPU, forms[i].threads, forms[i].simd_limit), &p, others, unused);
         expect(memcmp(poses, others, sizeof poses) == 0, "search", "threads and vectors", "the same bytes", i);
     }
     const pcgpu_odometry_params never = params_of(PCGPU_SEARCH_NEVER);
-    const int without = run(open_cpu(2, 0), &never, others, unused);
+    const int without = run(open_context(PCGPU_DEVICE_CPU, 2, 0), &never, others, unused);
     expect(without < good && !unused[BACK].good, "no search", "poses", "none where the car is elsewhere", without);
 }
 
@@ -185,7 +167,7 @@ static void check_deskewing(void) {
         memcpy(scans[i].data, points, (size_t)n * 5 * sizeof *points);
         pose_at(1.0 * i, truth[i]);
     }
-    const int good = run(open_cpu(2, 0), &p, poses, frames);
+    const int good = run(open_context(PCGPU_DEVICE_CPU, 2, 0), &p, poses, frames);
     expect(good == SCANS, "deskewing", "poses", "all scans have one", good);
     memcpy(poses[0], truth[0], sizeof poses[0]); /* no motion is known yet */
     expect_near(poses, 0.02, 0.05, "deskewing");
@@ -194,9 +176,9 @@ static void check_deskewing(void) {
 /* The map in coordinates of a country. */
 static void check_far(void) {
     pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
-    run(open_cpu(2, 0), &p, others, unused);
+    run(open_context(PCGPU_DEVICE_CPU, 2, 0), &p, others, unused);
     map.offset[0] = 412345.25, map.offset[1] = 5412345.5, map.offset[2] = 512.0;
-    const int good = run(open_cpu(2, 0), &p, poses, frames);
+    const int good = run(open_context(PCGPU_DEVICE_CPU, 2, 0), &p, poses, frames);
     for (int i = 0; i < SCANS; i++) {
         for (int k = 0; k < 3; k++) {
             poses[i][4 * k + 3] -= map.offset[k];
@@ -209,7 +191,7 @@ static void check_far(void) {
 }
 
 static void refuse(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const char *why) {
-    pcgpu_context *context = open_cpu(1, 0);
+    pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, 1, 0);
     pcgpu_odometry *o = (pcgpu_odometry *)&o;
     const pcgpu_status status = pcgpu_odometry_open_map(context, p, cloud, &o);
     expect(status == PCGPU_ERROR_ARGUMENT && !o && strstr(pcgpu_last_error(context), why), "refused", why,
@@ -238,8 +220,8 @@ static void check_cuda(void) {
     for (int i = 0; i < 2; i++) {
         make_scans(false, i);
         const pcgpu_odometry_params p = params_of(i ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
-        const int good = run(open_cpu(1, 0), &p, poses, frames);
-        run(open_context(PCGPU_DEVICE_CUDA, 1), &p, others, unused);
+        const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
+        run(open_context(PCGPU_DEVICE_CUDA, 1, 0), &p, others, unused);
         expect(good > 0 && memcmp(poses, others, sizeof poses) == 0, "cuda", "poses", "those of the CPU", i);
         for (int k = 0; k < SCANS; k++) {
             expect(frames[k].registration.score == unused[k].registration.score &&
@@ -250,13 +232,8 @@ static void check_cuda(void) {
     }
 }
 
-int main(int argc, char **argv) {
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    steps = argc > 2 ? 120 : MOST_STEPS;
-    (void)fill_room, (void)fill_line;
-    if (cuda) {
-        pcgpu_close(open_context(PCGPU_DEVICE_CUDA, 1)); /* before any work, where there is none */
-    }
+void test_localize(bool cuda, char **options) {
+    steps = options[0] ? 120 : MOST_STEPS;
     scene_block(&block, 1);
     scene_block(&elsewhere, 9);
     make_map();
@@ -275,6 +252,4 @@ int main(int argc, char **argv) {
         pcgpu_cloud_free(&scans[i]);
     }
     pcgpu_cloud_free(&map);
-    printf("localize: %d checks, %d failed\n", checks, failures);
-    return failures || checks == 0 ? 1 : 0;
 }

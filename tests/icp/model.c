@@ -7,13 +7,8 @@
  * scan. In the end, maps are cut from what there is. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_cpu.h"
 #include "ndt_ops.h"
-#include "simd.h"
 #include "ndt_cuda.h"
-#include "ndt_optimizer.h"
-#include "icp_test.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "../support/backends.h"
 
 enum { MOST_POINTS = 1 << 16, MOST_VOXELS = 1 << 20, SHIFTED = PC_NDT_MAX_LEVELS };
 
@@ -179,12 +174,7 @@ static void check_path(int scan, int64_t n, int levels, const char *name, int64_
     }
     pc_ndt_job jobs[2] = {job, job};
     bool good = follow(&reference, scan, &jobs[0]) && follow(&other, scan, &jobs[1]);
-    const pc_ndt_optimizer *a = &jobs[0].optimizer, *b = &jobs[1].optimizer;
-    expect(good && a->end == b->end && memcmp(&a->base.pose, &b->base.pose, sizeof a->base.pose) == 0 &&
-               a->base.converged == b->base.converged &&
-               memcmp(a->base.iterations, b->base.iterations, sizeof a->base.iterations) == 0 &&
-               memcmp(a->final_sums, b->final_sums, sizeof a->final_sums) == 0,
-           name, "path", "the same", step);
+    expect(good && same_optimizer(&jobs[0].optimizer, &jobs[1].optimizer), name, "path", "the same", step);
 }
 
 /* ---- a sequence -------------------------------------------------------------------------------------------------- */
@@ -290,8 +280,8 @@ static void check_target(int64_t n) {
 
 /* Both sides begin with nothing. */
 static void open_sides(bool cuda) {
-    reference = (side){.context = open_context(PCGPU_DEVICE_CPU, 1), .backend = &pc_backend_cpu};
-    other = (side){.context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, cuda ? 1 : 3),
+    reference = (side){.context = open_context(PCGPU_DEVICE_CPU, 1, 0), .backend = &pc_backend_cpu};
+    other = (side){.context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, cuda ? 1 : 3, 0),
                    .backend = cuda ? &pc_backend_cuda : &pc_backend_cpu};
     if (reference.backend->ndt->sequence_open(reference.context, &reference.sequence) != PCGPU_OK ||
         other.backend->ndt->sequence_open(other.context, &other.sequence) != PCGPU_OK) {
@@ -307,20 +297,17 @@ static void close_sides(void) {
     pcgpu_close(other.context);
 }
 
-int main(int argc, char **argv) {
+void test_model(bool cuda, char **options) {
     static const struct form {
         int levels;
         int64_t most;
     } forms[] = {{3, 200}, {4, 5}, {1, 1}, {6, INT32_MAX}};
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    const int steps = argc > 3 ? atoi(argv[3]) : 120;
-    const int64_t points = argc > 4 ? atoll(argv[4]) : 12000;
-    (void)fill_room, (void)fill_line;
+    const int steps = options[0] ? atoi(options[0]) : 120;
+    const int64_t points = options[0] && options[1] ? atoll(options[1]) : 12000;
     if (points < 1 || points > MOST_POINTS) {
         fprintf(stderr, "model: 1 to %d points\n", MOST_POINTS);
-        return 2;
+        exit(2);
     }
-    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     got = (voxels){.keys = malloc(MOST_VOXELS * sizeof *got.keys),
                    .moments = malloc(MOST_VOXELS * sizeof *got.moments),
                    .blocks = malloc(MOST_VOXELS / PC_NDT_LANES * sizeof *got.blocks)};
@@ -333,6 +320,4 @@ int main(int argc, char **argv) {
     free(got.keys);
     free(got.moments);
     free(got.blocks);
-    printf("model: %d checks, %d failed\n", checks, failures);
-    return failures || checks == 0 ? 1 : 0;
 }

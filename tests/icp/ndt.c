@@ -5,14 +5,10 @@
  * vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device or nothing to test in the
  * back end. */
 #include "ndt_ops.h"
-#include "simd.h"
 #include "ndt_math.h"
-#include "icp_test.h"
+#include "../support/backends.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-enum { MAX_CONTEXTS = 16, LEVELS = 3 };
+enum { LEVELS = 3 };
 
 /* ---- clouds ---------------------------------------------------------------------------------------------------- */
 
@@ -221,13 +217,6 @@ static void reference_gyration(const grid *g, double gyration[3]) {
 
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
 
-typedef struct bed {
-    int contexts;
-    pcgpu_context *context[MAX_CONTEXTS];
-    char label[MAX_CONTEXTS][48];
-    const pc_backend *backend;
-} bed;
-
 typedef struct scene {
     const char *name;
     fill_fn *fill;
@@ -288,7 +277,7 @@ static pc_ndt_frame make_frame(const scene *s, const float *target) {
     return frame;
 }
 
-static void check_scene(const bed *b, const scene *s) {
+static void check_scene(const scene *s) {
     /* quaternions about z, and metres */
     static const pc_pose starts[] = {{.q = {1, 0, 0, 0}}, {.q = {0.9998, 0, 0, 0.02}, .t = {0.03, 0.0, -0.02}}};
     float *target = make(s->fill, s->targets), *source = make(s->fill, s->sources);
@@ -326,12 +315,13 @@ static void check_scene(const bed *b, const scene *s) {
         pc_ndt_job expected = job;
         expected.optimizer.target = measure;
         reference_follow(&expected, source, grids);
-        for (int c = 0; c < b->contexts; c++) {
+        for (int c = 0; c < platform_count; c++) {
             pc_ndt_job got = job;
-            const bool good = b->backend->ndt->register_jobs(b->context[c], &got, 1, (pc_host_work){0}) == PCGPU_OK;
-            expect(good && memcmp(&got.optimizer.target, &measure, sizeof measure) == 0, s->name, b->label[c], "target",
-                   i);
-            expect(good && same_optimizer(&got.optimizer, &expected.optimizer), s->name, b->label[c], "path", i);
+            const bool good =
+                platforms[c].backend->ndt->register_jobs(platforms[c].context, &got, 1, (pc_host_work){0}) == PCGPU_OK;
+            expect(good && memcmp(&got.optimizer.target, &measure, sizeof measure) == 0, s->name, platforms[c].label,
+                   "target", i);
+            expect(good && same_optimizer(&got.optimizer, &expected.optimizer), s->name, platforms[c].label, "path", i);
         }
     }
     for (int l = 0; l <= LEVELS; l++) {
@@ -342,16 +332,7 @@ static void check_scene(const bed *b, const scene *s) {
     free(source);
 }
 
-static void add_context(bed *b, pcgpu_device device, int threads, int simd) {
-    static const char *const forms[] = {"base", "avx2", "avx512"};
-    const int i = b->contexts++;
-    snprintf(b->label[i], sizeof b->label[i], "%s, %d threads", device == PCGPU_DEVICE_CUDA ? "cuda" : forms[simd],
-             threads);
-    b->context[i] = open_context(device, threads);
-    b->context[i]->simd_limit = simd + 1;
-}
-
-int main(int argc, char **argv) {
+void test_ndt(bool cuda, char **options) {
     static const int teams[] = {1, 2, 5, 16};
     static const scene scenes[] = {
         {"room", fill_room, 3000, 4000, 0.5},          {"room, small voxels", fill_room, 9000, 3000, 0.03},
@@ -361,28 +342,9 @@ int main(int argc, char **argv) {
         {"a block", fill_room, 128, 128, 0.5},         {"one more", fill_room, 129, 127, 0.5},
         {"no source", fill_room, 300, 0, 0.5},         {"many threads", fill_rings, 40000, 40000, 0.7},
     };
-    bed b = {.contexts = 0};
-    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    b.backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
-    if (!b.backend->ndt) {
-        printf("skipped: this back end does not register by voxels\n");
-        return SKIPPED;
-    }
-    if (cuda) {
-        add_context(&b, PCGPU_DEVICE_CUDA, 1, 0);
-    }
-    for (int simd = 0; simd < PC_SIMD_FORMS && !cuda; simd++) {
-        for (int i = 0; i < 4 && pc_cpu_has((pc_simd)simd); i++) {
-            add_context(&b, PCGPU_DEVICE_CPU, teams[i], simd);
-        }
-    }
+    (void)options;
+    open_platforms(cuda, teams, 4, true);
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
-        check_scene(&b, &scenes[i]);
+        check_scene(&scenes[i]);
     }
-    for (int c = 0; c < b.contexts; c++) {
-        pcgpu_close(b.context[c]);
-    }
-    printf("ndt: %d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
 }

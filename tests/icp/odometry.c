@@ -6,12 +6,8 @@
  * context is used by others in between; lost scans; motions and deskewing; what is refused. */
 #include "ndt_cpu.h"
 #include "ndt_ops.h"
-#include "simd.h"
-#include "icp_test.h"
+#include "../support/backends.h"
 #include "odometry_lidar.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { SCANS = 16, POINTS = 36000, LOST = 9 };
 
@@ -79,12 +75,6 @@ static void make_scans(bool moving, double speed) {
 
 /* ---- runs ---------------------------------------------------------------------------------------------------- */
 
-static pcgpu_context *open_cpu(int threads, int simd_limit) {
-    pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, threads);
-    context->simd_limit = simd_limit;
-    return context;
-}
-
 static pcgpu_odometry_params params_of(int reference) {
     pcgpu_odometry_params p;
     pcgpu_odometry_params_init(&p);
@@ -119,7 +109,7 @@ static int add_scans(pcgpu_odometry *o, double poses[SCANS][16], pcgpu_odometry_
 
 static int run(const pcgpu_odometry_params *p, int threads, int simd_limit, double poses[SCANS][16],
                pcgpu_odometry_frame *frames) {
-    pcgpu_context *context = open_cpu(threads, simd_limit);
+    pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, threads, simd_limit);
     pcgpu_odometry *o = NULL;
     expect(pcgpu_odometry_open(context, p, &o) == PCGPU_OK, "sequence", "opening", pcgpu_last_error(context), 0);
     int good = o ? add_scans(o, poses, frames) : 0;
@@ -131,9 +121,7 @@ static int run(const pcgpu_odometry_params *p, int threads, int simd_limit, doub
 static double farthest(double poses[SCANS][16], double true_poses[SCANS][16]) {
     double worst = 0.0;
     for (int i = 0; i < SCANS; i++) {
-        const double away[3] = {poses[i][3] - true_poses[i][3], poses[i][7] - true_poses[i][7],
-                                poses[i][11] - true_poses[i][11]};
-        worst = fmax(worst, poses[i][0] == poses[i][0] ? pc_norm3(away) : 0.0);
+        worst = fmax(worst, poses[i][0] == poses[i][0] ? metres_between(poses[i], true_poses[i]) : 0.0);
     }
     return worst;
 }
@@ -396,7 +384,7 @@ static void check_model(void) {
         }
     }
     for (int threads = 1; threads <= 3; threads += 2) {
-        pcgpu_context *context = open_cpu(threads, 0);
+        pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, threads, 0);
         pc_ndt_measure measures[4];
         const pc_ndt_target t = target_of(xyz, POINTS, 0.0);
         pc_ndt_make_target(context, pc_ndt_state_of(context), &t, &measures[0]);
@@ -467,7 +455,7 @@ static void check_motions(void) {
 }
 
 static void check_refusals(void) {
-    pcgpu_context *context = open_cpu(1, 0);
+    pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, 1, 0);
     pcgpu_odometry *o = NULL;
     pcgpu_odometry_frame f;
     for (int i = 0; i < 8; i++) {
@@ -595,7 +583,7 @@ static void run_variant(pcgpu_context *context, int reference, const variant *v,
 /* Whole sequences on CUDA against the CPU: everything that they report. `count` scans of so many points. */
 static void check_cuda(int count, int64_t rows, double voxel) {
     static pcgpu_odometry_frame frames[2][SCANS];
-    pcgpu_context *const contexts[2] = {open_cpu(2, 0), open_context(PCGPU_DEVICE_CUDA, 2)};
+    pcgpu_context *const contexts[2] = {open_context(PCGPU_DEVICE_CPU, 2, 0), open_context(PCGPU_DEVICE_CUDA, 2, 0)};
     for (size_t k = 0; k < sizeof variants / sizeof variants[0]; k++) {
         const variant *v = &variants[k];
         make_scans(v->deskew != PCGPU_DESKEW_NONE, 1.0);
@@ -628,18 +616,17 @@ static void free_scans(void) {
     }
 }
 
-int main(int argc, char **argv) {
+void test_odometry(bool cuda, char **options) {
+    seed = cuda ? numbers.state : 0;
     make_blob();
-    if (argc > 1 && strcmp(argv[1], "cuda") == 0) {
-        seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-        if (argc > 3) {
+    if (cuda) {
+        if (options[0]) {
             check_cuda(6, 1600, 0.8);
         } else {
             check_cuda(SCANS, POINTS, 0.25);
         }
         free_scans();
-        printf("odometry: %d checks, %d failed\n", checks, failures);
-        return failures > 0;
+        return;
     }
     check_motions();
     check_model();
@@ -662,6 +649,4 @@ int main(int argc, char **argv) {
         check_gaps(r, true, false);
     }
     free_scans();
-    printf("odometry: %d checks, %d failed\n", checks, failures);
-    return failures > 0;
 }

@@ -3,15 +3,10 @@
  * Poses and model are compared, byte for byte, with a frame at a time through the public functions, by way of host
  * memory and on one thread of the CPU: at every thread count and vector form, on CUDA, and when the context is used by
  * others in between. Lost images, a limit of memory in the middle. Exit code 77 without such a device. */
-#include "backend.h"
-#include "simd.h"
-#include "icp_test.h"
+#include "../support/backends.h"
 #include "odometry.h"
 #include "projective.h"
 #include "room.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { FRAMES = 7, WIDTH = 112, LOOP = 120, GROWN = 2048 };
 
@@ -33,15 +28,11 @@ static void make_images(void) {
     const size_t pixels = (size_t)seen.width * (size_t)seen.height;
     for (int i = 0; i < FRAMES; i++) {
         scene_pose pose;
-        double quaternion[4], *T = truth[i];
+        double quaternion[4];
         room_pose(ROOM_AROUND, (double)i / LOOP, &pose, quaternion);
         images[i] = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t)), NULL};
         room_frame(&room, &pose, &seen, 1, i, images[i].data);
-        for (int k = 0; k < 3; k++) {
-            memcpy(T + 4 * k, pose.rotation + 3 * k, 3 * sizeof *T);
-            T[4 * k + 3] = pose.position[k];
-        }
-        T[15] = 1.0;
+        scene_pose_matrix(&pose, truth[i]);
         times[i] = i / 30.0 + (i > 4 ? 0.02 : 0.0);
     }
     dark = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t)), NULL};
@@ -175,10 +166,6 @@ static void run_apart(pcgpu_context *context, const pcgpu_depth_odometry_params 
 
 /* ---- what is tested ---------------------------------------------------------------------------------------------- */
 
-static double metres_off(const double T[16], const double U[16]) {
-    return sqrt((T[3] - U[3]) * (T[3] - U[3]) + (T[7] - U[7]) * (T[7] - U[7]) + (T[11] - U[11]) * (T[11] - U[11]));
-}
-
 static void test_context(pcgpu_context *context, const char *label, const outcome wanted[4]) {
     outcome got;
     for (int r = 0; r < 4; r++) {
@@ -241,7 +228,7 @@ static void test_lost(pcgpu_context *context, const char *label) {
                f.T_world_frame[0] != f.T_world_frame[0],
            "dark", label, "lost", 2);
     expect(pcgpu_depth_odometry_add(o, &images[2], times[2], &f) == PCGPU_OK && f.good && f.relocalized &&
-               metres_off(f.T_world_frame, truth[2]) < 0.05,
+               metres_between(f.T_world_frame, truth[2]) < 0.05,
            "dark", label, "found again", 3);
     expect(pcgpu_depth_odometry_add(o, &images[3], times[2], &f) == PCGPU_ERROR_ARGUMENT, "time", label,
            "it does not rise", 0);
@@ -294,29 +281,17 @@ static void test_mirrored(pcgpu_context *context, const char *label) {
 
 static void test_truth(const outcome *model) {
     for (int i = 0; i < FRAMES; i++) {
-        expect(model->frames[i].good && metres_off(model->frames[i].T_world_frame, truth[i]) < 0.03, "model", "truth",
-               "near it", i);
+        expect(model->frames[i].good && metres_between(model->frames[i].T_world_frame, truth[i]) < 0.03, "model",
+               "truth", "near it", i);
     }
     expect(model->blocks > GROWN, "model", "blocks", "memory has grown", model->blocks);
 }
 
-int main(int argc, char **argv) {
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
+void test_odometry_depth(bool cuda, char **options) {
     outcome wanted[4], apart;
+    (void)options;
     make_images();
-    pcgpu_context *one = open_context(PCGPU_DEVICE_CPU, 1);
-    one->simd_limit = 1;
-    if (cuda) {
-        pcgpu_context *device = open_context(PCGPU_DEVICE_CUDA, 1);
-        pcgpu_volume *probe = NULL;
-        const pcgpu_depth_odometry_params p = params_of(PCGPU_REFERENCE_MODEL, 0.0);
-        if (pcgpu_volume_open(device, &p.volume, &probe) == PCGPU_ERROR_UNAVAILABLE) {
-            printf("skipped: %s\n", pcgpu_last_error(device));
-            return SKIPPED;
-        }
-        pcgpu_volume_close(probe);
-        pcgpu_close(device);
-    }
+    pcgpu_context *one = open_context(PCGPU_DEVICE_CPU, 1, 1);
     for (int r = 0; r < 4; r++) {
         const pcgpu_depth_odometry_params p = params_of((pcgpu_reference)(r % 3), r == 3 ? 0.03 : 0.0);
         run(one, &p, false, &wanted[r]);
@@ -326,7 +301,7 @@ int main(int argc, char **argv) {
     compare(&apart, &wanted[PCGPU_REFERENCE_MODEL], "apart", "CPU, 1 thread");
     test_truth(&wanted[PCGPU_REFERENCE_MODEL]);
     if (cuda) {
-        pcgpu_context *device = open_context(PCGPU_DEVICE_CUDA, 1);
+        pcgpu_context *device = open_context(PCGPU_DEVICE_CUDA, 1, 0);
         test_context(device, "CUDA", wanted);
         test_limit(device, "CUDA", &wanted[PCGPU_REFERENCE_MODEL]);
         test_lost(device, "CUDA");
@@ -335,8 +310,7 @@ int main(int argc, char **argv) {
     } else {
         for (int simd = 1; simd <= PC_SIMD_FORMS; simd++) {
             char label[32];
-            pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, simd);
-            context->simd_limit = simd;
+            pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, simd, simd);
             snprintf(label, sizeof label, "CPU, %d threads", simd);
             test_context(context, label, wanted);
             pcgpu_close(context);
@@ -352,6 +326,4 @@ int main(int argc, char **argv) {
     pcgpu_cloud_free(&apart.surface);
     pcgpu_close(one);
     free_images();
-    printf("%d checks, %d failed\n", checks, failures);
-    return failures > 0;
 }

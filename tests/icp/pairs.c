@@ -4,18 +4,10 @@
  * pcgpu_register_pairs on hostile clouds against one thread of the CPU, everything that they report, byte for byte.
  * `tiny`, for tools that are slow: one pair on CUDA. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "ndt_ops.h"
-#include "simd.h"
-#include "icp_test.h"
-
-#include <stdlib.h>
-#include <string.h>
-
-enum { TEAMS = 3 };
+#include "../support/backends.h"
 
 static bool first_seed; /* whose clouds are known to need several starts */
-static pcgpu_context *cpu, *other[TEAMS];
-static char label[TEAMS][32];
-static int others;
+static pcgpu_context *cpu;
 
 /* ---- pairs ----------------------------------------------------------------------------------------------------- */
 
@@ -142,22 +134,24 @@ static bool run_jobs(const pc_backend *backend, pcgpu_context *context, pc_ndt_j
 }
 
 /* One by one, and all at once. */
-static void check_paths(const pc_backend *backend, int first, int end) {
+static void check_paths(int first, int end) {
     pc_ndt_job jobs[PAIRS], expected[PAIRS], given[PAIRS];
     float *memory[PAIRS][2];
     for (int i = first; i < end; i++) {
         jobs[i] = expected[i] = make_job(&pairs[i], memory[i]);
         expect(run_jobs(&pc_backend_cpu, cpu, &expected[i], 1), pairs[i].name, "cpu", "path", 0);
     }
-    for (int k = 0; k < others; k++) {
+    for (int k = 0; k < platform_count; k++) {
         memcpy(given, jobs, sizeof given);
-        expect(run_jobs(backend, other[k], given + first, end - first), "all pairs", label[k], "path", 0);
+        expect(run_jobs(platforms[k].backend, platforms[k].context, given + first, end - first), "all pairs",
+               platforms[k].label, "path", 0);
         for (int i = first; i < end; i++) {
             pc_ndt_job job = jobs[i];
-            expect(same_optimizer(&given[i].optimizer, &expected[i].optimizer), pairs[i].name, label[k],
+            expect(same_optimizer(&given[i].optimizer, &expected[i].optimizer), pairs[i].name, platforms[k].label,
                    "one of all pairs", i);
-            expect(run_jobs(backend, other[k], &job, 1) && same_optimizer(&job.optimizer, &expected[i].optimizer),
-                   pairs[i].name, label[k], "alone", i);
+            expect(run_jobs(platforms[k].backend, platforms[k].context, &job, 1) &&
+                       same_optimizer(&job.optimizer, &expected[i].optimizer),
+                   pairs[i].name, platforms[k].label, "alone", i);
         }
     }
     for (int i = first; i < end; i++) {
@@ -221,12 +215,12 @@ static void check_clouds(int count) {
         pcgpu_status status = pcgpu_register(cpu, &source, &target, &params, &expected);
         forget_run(&expected);
         most_starts = expected.starts > most_starts ? expected.starts : most_starts;
-        for (int k = 0; k < others; k++) {
-            bool same = pcgpu_register(other[k], &source, &target, &params, &r) == status;
+        for (int k = 0; k < platform_count; k++) {
+            bool same = pcgpu_register(platforms[k].context, &source, &target, &params, &r) == status;
             forget_run(&r);
             expect(same && memcmp(&r, &expected, sizeof r) == 0 &&
-                       strcmp(pcgpu_last_error(other[k]), pcgpu_last_error(cpu)) == 0,
-                   "clouds", label[k], status == PCGPU_OK ? expected.reason : pcgpu_last_error(cpu), i);
+                       strcmp(pcgpu_last_error(platforms[k].context), pcgpu_last_error(cpu)) == 0,
+                   "clouds", platforms[k].label, status == PCGPU_OK ? expected.reason : pcgpu_last_error(cpu), i);
         }
         free(source.data);
         free(target.data);
@@ -269,24 +263,26 @@ static void check_together(int kinds, int times) {
     for (int i = 0; i < count; i++) {
         chosen[i] = good[i % n];
     }
-    for (int k = 0; k < others; k++) {
-        bool same = pcgpu_register_pairs(other[k], chosen, count, &params, results) == PCGPU_OK;
+    for (int k = 0; k < platform_count; k++) {
+        bool same = pcgpu_register_pairs(platforms[k].context, chosen, count, &params, results) == PCGPU_OK;
         for (int i = 0; i < count; i++) {
             forget_run(&results[i]);
-            expect(same && memcmp(&results[i], &expected[i % n], sizeof *results) == 0, "pairs by one call", label[k],
-                   expected[i % n].reason, i);
+            expect(same && memcmp(&results[i], &expected[i % n], sizeof *results) == 0, "pairs by one call",
+                   platforms[k].label, expected[i % n].reason, i);
         }
-        expect(pcgpu_register_pairs(other[k], chosen, 0, &params, results) == PCGPU_OK, "no pair", label[k], "", 0);
-        expect(pcgpu_register_pairs(other[k], chosen, -1, &params, results) == PCGPU_ERROR_ARGUMENT, "fewer", label[k],
-               "", 0);
+        expect(pcgpu_register_pairs(platforms[k].context, chosen, 0, &params, results) == PCGPU_OK, "no pair",
+               platforms[k].label, "", 0);
+        expect(pcgpu_register_pairs(platforms[k].context, chosen, -1, &params, results) == PCGPU_ERROR_ARGUMENT,
+               "fewer", platforms[k].label, "", 0);
         if (failing > 0) {
             static const pcgpu_registration nothing;
             chosen[count] = bad;
-            bool fails = pcgpu_register_pairs(other[k], chosen, count + 1, &params, results) == PCGPU_ERROR_ARGUMENT &&
-                         strcmp(pcgpu_last_error(other[k]), error) == 0;
+            bool fails = pcgpu_register_pairs(platforms[k].context, chosen, count + 1, &params, results) ==
+                             PCGPU_ERROR_ARGUMENT &&
+                         strcmp(pcgpu_last_error(platforms[k].context), error) == 0;
             expect(fails && memcmp(&results[0], &nothing, sizeof nothing) == 0 &&
                        memcmp(&results[count], &nothing, sizeof nothing) == 0,
-                   "one pair fails", label[k], pcgpu_last_error(other[k]), count);
+                   "one pair fails", platforms[k].label, pcgpu_last_error(platforms[k].context), count);
         }
     }
     free(chosen);
@@ -301,7 +297,7 @@ static void check_together(int kinds, int times) {
  * would do to each other is a matter of luck. */
 static void check_in_turns(pcgpu_device device) {
     enum { TURNS = 8, TOGETHER = 6, THREADS = 4, POINTS = 9000 };
-    pcgpu_context *context = open_context(device, THREADS);
+    pcgpu_context *context = open_context(device, THREADS, 0);
     pcgpu_cloud source = make_cloud(CLOUD_PLAIN, POINTS, 4), target = make_cloud(CLOUD_PLAIN, POINTS, 3);
     pcgpu_pair several[TOGETHER];
     pcgpu_register_params params;
@@ -328,31 +324,19 @@ static void check_in_turns(pcgpu_device device) {
     pcgpu_close(context);
 }
 
-int main(int argc, char **argv) {
-    static const int teams[TEAMS] = {1, 2, 16};
-    bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0, tiny = cuda && argc > 3 && strcmp(argv[3], "tiny") == 0,
-         quick = argc > 3;
-    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+void test_pairs(bool cuda, char **options) {
+    static const int teams[] = {1, 2, 16};
+    const bool quick = options[0], tiny = cuda && quick && strcmp(options[0], "tiny") == 0;
     first_seed = numbers.state == 1;
-    cpu = open_context(PCGPU_DEVICE_CPU, 1);
-    others = cuda ? 1 : TEAMS;
-    for (int k = 0; k < others; k++) {
-        other[k] = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, teams[k]);
-        snprintf(label[k], sizeof label[k], "%s, %d threads", cuda ? "cuda" : "cpu", teams[k]);
-    }
-    const pc_backend *backend = cuda ? &pc_backend_cuda : &pc_backend_cpu;
+    cpu = open_context(PCGPU_DEVICE_CPU, 1, 0);
+    open_platforms(cuda, teams, 3, false);
     if (tiny) {
-        check_paths(backend, FEW_ITERATIONS, FEW_ITERATIONS + 1);
+        check_paths(FEW_ITERATIONS, FEW_ITERATIONS + 1);
     } else {
-        check_paths(backend, 0, quick ? QUICK_PAIRS : PAIRS);
+        check_paths(0, quick ? QUICK_PAIRS : PAIRS);
         check_clouds(quick ? 2 : 2 * CLOUDS);
         check_together(quick ? 2 : 2 * CLOUDS, 5);
         check_in_turns(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU);
     }
     pcgpu_close(cpu);
-    for (int k = 0; k < others; k++) {
-        pcgpu_close(other[k]);
-    }
-    printf("pairs: %d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
 }

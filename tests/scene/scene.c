@@ -59,6 +59,15 @@ bool scene_pose_from(const double values[7], scene_pose *pose) {
     return true;
 }
 
+void scene_pose_matrix(const scene_pose *pose, double T[16]) {
+    for (int k = 0; k < 3; k++) {
+        memcpy(T + 4 * k, pose->rotation + 3 * k, 3 * sizeof *T);
+        T[4 * k + 3] = pose->position[k];
+    }
+    T[12] = T[13] = T[14] = 0.0;
+    T[15] = 1.0;
+}
+
 /* ---- ray casting --------------------------------------------------------------------------------------------- */
 
 enum { SECTORS = 512 };

@@ -84,6 +84,8 @@ typedef struct scene_pose {
 
 /* From x y z qw qx qy qz, the quaternion of any length but 0: returns false for that. */
 bool scene_pose_from(const double values[7], scene_pose *pose);
+/* As 4 x 4, row by row. */
+void scene_pose_matrix(const scene_pose *pose, double T[16]);
 
 /* A block of houses with streets on its four sides, drawn with `seed`, to drive around: scene_block_pose. */
 void scene_block(scene *block, uint64_t seed);

@@ -1,10 +1,8 @@
 /* What comes out of a volume against scenes that are known: a plane, a sphere, the generated room; and meshes against
  * what a mesh must be. surface [cpu|cuda]. Exit code 0 passed, 1 failed, 77 no such device. */
-#include "../support/random.h"
 #include "tsdf_job.h"
-#include "volume_test.h"
-
-enum { SKIPPED = 77 };
+#include "../support/backends.h"
+#include "room.h"
 
 static pcgpu_context *context;
 static const double IDENTITY[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -357,6 +355,19 @@ typedef struct fused {
     float *vertices, *normals; /* seen by its camera */
 } fused;
 
+static pcgpu_camera camera_of(const room_camera *seen) {
+    pcgpu_camera camera;
+    pcgpu_camera_init(&camera);
+    camera.width = seen->width;
+    camera.height = seen->height;
+    camera.fx = seen->fx;
+    camera.fy = seen->fy;
+    camera.cx = seen->cx;
+    camera.cy = seen->cy;
+    camera.depth_scale = seen->depth_scale;
+    return camera;
+}
+
 static fused fuse_room(const scene *room, bool noise, int frames) {
     fused f = {.volume = open_volume(0.01, 0.04),
                .depth = malloc(PIXELS * sizeof *f.depth),
@@ -371,7 +382,7 @@ static fused fuse_room(const scene *room, bool noise, int frames) {
         scene_pose pose;
         double quaternion[4];
         room_pose(ROOM_SWAY, i / 120.0, &pose, quaternion);
-        pose_matrix(&pose, f.T);
+        scene_pose_matrix(&pose, f.T);
         room_frame(room, &pose, &seen, 1, i, f.depth);
         fuse(f.volume, &f.camera, f.T, f.depth);
     }
@@ -592,11 +603,7 @@ static void test_threads(const scene *room, bool cuda) {
     pcgpu_context *own = context;
     for (int i = 0; i < 3; i++) {
         static const int threads[] = {1, 2, 16};
-        pcgpu_settings settings;
-        pcgpu_settings_init(&settings);
-        settings.device = cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU;
-        settings.threads = threads[i];
-        CHECK(pcgpu_open(&settings, &context) == PCGPU_OK, "%s", pcgpu_last_error(context));
+        context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, threads[i], 0);
         fused f = fuse_room(room, true, 2);
         CHECK(pcgpu_volume_mesh(f.volume, 0.03, &meshes[i]) == PCGPU_OK, "%s", pcgpu_last_error(context));
         release(&f);
@@ -614,19 +621,10 @@ static void test_threads(const scene *room, bool cuda) {
     context = own;
 }
 
-int main(int argc, char **argv) {
+void test_surface(bool cuda, char **options) {
     static scene room;
-    const bool cuda = argc > 1 && strcmp(argv[1], "cuda") == 0;
-    const bool quick = argc > 2 && strcmp(argv[2], "quick") == 0; /* without the room, for emulated devices */
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU;
-    pcgpu_status status = pcgpu_open(&settings, &context);
-    if (status != PCGPU_OK) {
-        printf("%s\n", pcgpu_last_error(context));
-        pcgpu_close(context);
-        return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
-    }
+    const bool quick = options[0]; /* without the room, for emulated devices */
+    context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, 0, 0);
     room_furnish(&room, 1);
     test_patterns();
     test_plane();
@@ -639,6 +637,4 @@ int main(int argc, char **argv) {
         test_threads(&room, cuda);
     }
     pcgpu_close(context);
-    printf("%d checks, %d failed\n", checks, failures);
-    return failures > 0;
 }

@@ -3,15 +3,14 @@
  * The reference has no hash table of its own making, no threads, no vectors and no ranges of tiles other than by
  * looking at every block for every tile; only the formulas of tsdf_math.h and tsdf_ray.h are shared. On the CPU every
  * form of vectors runs with 1, 2, 5 and 16 threads. Exit code 0 passed, 1 failed, 77 no such device. */
-#include "../support/random.h"
-#include "simd.h"
 #include "tsdf_color.h"
 #include "tsdf_ops.h"
 #include "tsdf_job.h"
 #include "tsdf_ray.h"
-#include "volume_test.h"
+#include "../support/backends.h"
+#include "room.h"
 
-enum { SKIPPED = 77, MAX_CONTEXTS = 16, MOST_FRAMES = 16 };
+enum { MOST_FRAMES = 16 };
 
 /* ---- frames ----------------------------------------------------------------------------------------------------- */
 
@@ -64,8 +63,6 @@ typedef struct sequence {
 
 typedef enum kind { ROOM, NOISY, RANDOM_DEPTH, EXTREME } kind;
 
-static test_random numbers;
-
 /* Frames on a wide path, so that some blocks are behind the camera, beside it, and seen from both sides. */
 static void make(sequence *s, const char *name, kind what, int count, int width, double voxel, double truncation,
                  double shift) {
@@ -80,7 +77,7 @@ static void make(sequence *s, const char *name, kind what, int count, int width,
         scene_pose pose;
         double quaternion[4], T[16];
         room_pose(ROOM_AROUND, i * 0.19, &pose, quaternion);
-        pose_matrix(&pose, T);
+        scene_pose_matrix(&pose, T);
         f->width = width;
         f->height = width == 64 ? 48 : 1 + width / 3;
         f->depth = malloc((size_t)(f->width * f->height) * sizeof *f->depth);
@@ -353,28 +350,29 @@ static int64_t seen_pixels(const pc_maps *maps) {
 }
 
 /* color: the volume has colours; without them, nothing else changes. */
-static void run(pcgpu_context *context, const pc_backend *backend, const char *label, bool color, sequence *s,
-                const reference *r, const pc_maps *wanted) {
+static void run(const platform *p, bool color, const sequence *s, const reference *r, const pc_maps *wanted) {
+    pcgpu_context *context = p->context;
+    const char *label = p->label;
     void *state = NULL;
     pc_volume_blocks blocks;
     const size_t values = 3 * (size_t)wanted->width * (size_t)wanted->height;
     float *memory = malloc(2 * values * sizeof *memory);
     const pc_maps maps = {
         .width = wanted->width, .height = wanted->height, .vertices = memory, .normals = memory + values};
-    pcgpu_status status = backend->tsdf->open(context, color, &state);
+    pcgpu_status status = p->backend->tsdf->open(context, color, &state);
     for (int i = 0; i < s->count && status == PCGPU_OK; i++) {
         pc_volume_job job = s->frames[i].job;
         job.color = color ? job.color : NULL;
         job.blocks = job.new_blocks = job.updated_blocks = job.unreachable = -1;
         job.counts_updated = i % 2 == 0; /* else a device goes on when the host does */
-        status = backend->tsdf->integrate(context, state, &job);
+        status = p->backend->tsdf->integrate(context, state, &job);
         CHECK(job.new_blocks == s->frames[i].job.new_blocks &&
                   (!job.counts_updated || job.updated_blocks == s->frames[i].job.updated_blocks) &&
                   job.unreachable == s->frames[i].job.unreachable,
               "%s, %s, frame %d: %lld new, %lld updated, %lld unreachable", s->name, label, i,
               (long long)job.new_blocks, (long long)job.updated_blocks, (long long)job.unreachable);
         if (i == s->count / 2 && status == PCGPU_OK) { /* between frames, it changes nothing */
-            status = backend->tsdf->raycast(context, state, &s->frames[0].job.view, &maps);
+            status = p->backend->tsdf->raycast(context, state, &s->frames[0].job.view, &maps);
         }
     }
     /* A limit that is one block too low: the frame is refused and nothing has changed. */
@@ -383,11 +381,11 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
         other.job.view.anchor[0] += 5000;
         other.job.color = color ? other.color : NULL;
         other.job.max_blocks = r->count + s->frames[0].job.new_blocks - 1;
-        CHECK(backend->tsdf->integrate(context, state, &other.job) == PCGPU_ERROR_MEMORY, "%s, %s: the limit", s->name,
-              label);
+        CHECK(p->backend->tsdf->integrate(context, state, &other.job) == PCGPU_ERROR_MEMORY, "%s, %s: the limit",
+              s->name, label);
     }
     if (status == PCGPU_OK) {
-        status = backend->tsdf->raycast(context, state, &s->frames[s->count - 1].job.view, &maps);
+        status = p->backend->tsdf->raycast(context, state, &s->frames[s->count - 1].job.view, &maps);
     }
     CHECK(status == PCGPU_OK, "%s, %s: %s", s->name, label, pcgpu_last_error(context));
     if (status == PCGPU_OK) {
@@ -399,49 +397,18 @@ static void run(pcgpu_context *context, const pc_backend *backend, const char *l
                   "%s, %s: normal of pixel %zu: %.9g, not %.9g", s->name, label, i / 3, (double)maps.normals[i],
                   (double)wanted->normals[i]);
         }
-        status = backend->tsdf->blocks(context, state, &blocks);
+        status = p->backend->tsdf->blocks(context, state, &blocks);
         CHECK(status == PCGPU_OK, "%s, %s: %s", s->name, label, pcgpu_last_error(context));
     }
     if (status == PCGPU_OK) {
         CHECK((blocks.grid.colors != NULL) == color, "%s, %s: colours", s->name, label);
         compare_blocks(s, r, label, &blocks);
     }
-    backend->tsdf->close(context, state);
+    p->backend->tsdf->close(context, state);
     free(memory);
 }
 
-typedef struct contexts {
-    int count;
-    pcgpu_context *context[MAX_CONTEXTS];
-    const pc_backend *backend[MAX_CONTEXTS];
-    char label[MAX_CONTEXTS][32];
-} contexts;
-
-static int open_contexts(bool cuda, contexts *c) {
-    static const int threads[] = {1, 2, 5, 16};
-    const int forms = cuda ? 1 : PC_SIMD_FORMS, teams = cuda ? 1 : 4;
-    for (int f = 0; f < forms; f++) {
-        for (int t = 0; t < teams; t++) {
-            pcgpu_settings settings;
-            pcgpu_settings_init(&settings);
-            settings.device = cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU;
-            settings.threads = threads[t];
-            pcgpu_context **context = &c->context[c->count];
-            pcgpu_status status = pcgpu_open(&settings, context);
-            if (status != PCGPU_OK) {
-                printf("%s\n", pcgpu_last_error(*context));
-                return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
-            }
-            (*context)->simd_limit = cuda ? 0 : f + 1;
-            c->backend[c->count] = cuda ? &pc_backend_cuda : &pc_backend_cpu;
-            snprintf(c->label[c->count++], sizeof c->label[0], cuda ? "cuda" : "form %d, %d threads", f, threads[t]);
-        }
-    }
-    return 0;
-}
-
-static void test(const contexts *c, const char *name, kind what, int count, int width, double voxel, double truncation,
-                 double shift) {
+static void test(const char *name, kind what, int count, int width, double voxel, double truncation, double shift) {
     sequence s;
     make(&s, name, what, count, width, voxel, truncation, shift);
     reference r = build(&s);
@@ -455,10 +422,10 @@ static void test(const contexts *c, const char *name, kind what, int count, int 
     printf("%s: %lld blocks, %lld of %d pixels see something\n", name, (long long)r.count,
            (long long)seen_pixels(&wanted), view->width * view->height);
     CHECK(what >= RANDOM_DEPTH || seen_pixels(&wanted) > view->width * view->height / 2, "%s: an empty view", name);
-    for (int i = 0; i < c->count; i++) {
-        run(c->context[i], c->backend[i], c->label[i], i % 2 == 0, &s, &r, &wanted);
+    for (int i = 0; i < platform_count; i++) {
+        run(&platforms[i], i % 2 == 0, &s, &r, &wanted);
         if (i == 0) {
-            run(c->context[i], c->backend[i], c->label[i], false, &s, &r, &wanted);
+            run(&platforms[i], false, &s, &r, &wanted);
         }
     }
     free(memory);
@@ -466,28 +433,17 @@ static void test(const contexts *c, const char *name, kind what, int count, int 
     release(&s);
 }
 
-int main(int argc, char **argv) {
-    contexts c = {0};
-    if (argc < 2) {
-        fprintf(stderr, "usage: volume cpu|cuda [SEED]\n");
-        return 2;
-    }
-    int code = open_contexts(strcmp(argv[1], "cuda") == 0, &c);
-    numbers.state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-    if (code == 0) {
-        test(&c, "room", ROOM, 6, 64, 0.05, 0.2, 0.0);
-        test(&c, "a room far away", ROOM, 3, 64, 0.05, 0.2, 3000.0);
-        test(&c, "noise, thin", NOISY, 4, 64, 0.06, 0.12, -1.0);
-        test(&c, "thick", NOISY, 2, 64, 0.1, 2.0, 0.1);
-        test(&c, "random depths", RANDOM_DEPTH, 3, 64, 0.2, 0.8, 0.0);
-        test(&c, "far returns", EXTREME, 2, 64, 0.3, 1.2, 0.0);
-        test(&c, "out of reach", EXTREME, 2, 64, 5e-6, 2e-5, 0.0);
-        test(&c, "one pixel", RANDOM_DEPTH, 3, 1, 0.1, 0.4, 0.0);
-        test(&c, "one row", RANDOM_DEPTH, 3, 2, 0.1, 0.4, 0.0);
-    }
-    for (int i = 0; i < MAX_CONTEXTS; i++) {
-        pcgpu_close(c.context[i]);
-    }
-    printf("%d checks, %d failed\n", checks, failures);
-    return code ? code : failures > 0;
+void test_volume(bool cuda, char **options) {
+    static const int teams[] = {1, 2, 5, 16};
+    (void)options;
+    open_platforms(cuda, teams, 4, true);
+    test("room", ROOM, 6, 64, 0.05, 0.2, 0.0);
+    test("a room far away", ROOM, 3, 64, 0.05, 0.2, 3000.0);
+    test("noise, thin", NOISY, 4, 64, 0.06, 0.12, -1.0);
+    test("thick", NOISY, 2, 64, 0.1, 2.0, 0.1);
+    test("random depths", RANDOM_DEPTH, 3, 64, 0.2, 0.8, 0.0);
+    test("far returns", EXTREME, 2, 64, 0.3, 1.2, 0.0);
+    test("out of reach", EXTREME, 2, 64, 5e-6, 2e-5, 0.0);
+    test("one pixel", RANDOM_DEPTH, 3, 1, 0.1, 0.4, 0.0);
+    test("one row", RANDOM_DEPTH, 3, 2, 0.1, 0.4, 0.0);
 }
