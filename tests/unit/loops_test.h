@@ -1,11 +1,8 @@
-/* What the tests of loops share. Included after cmocka.h. */
+/* What the tests of loops share. */
 #ifndef LOOPS_TEST_H
 #define LOOPS_TEST_H
 
-#include <math.h>
-
-#include "register_test.h"
-#include "transform_test.h"
+#include "unit.h"
 
 typedef struct box {
     double low[3], high[3];

@@ -1,10 +1,9 @@
-/* A folder with files as the kernel has them, in place of the root. Included after cmocka.h. */
+/* A folder with files as the kernel has them, in place of the root. */
 #ifndef ROOT_TEST_H
 #define ROOT_TEST_H
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
+
 #include <sys/stat.h>
 
 static char root[64];

@@ -2,15 +2,7 @@
 #ifndef TEST_CMD_H
 #define TEST_CMD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "options.h"
 

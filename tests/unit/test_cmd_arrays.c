@@ -2,8 +2,6 @@
 #include "arrays.h"
 #include "test_cmd.h"
 
-#include <math.h>
-
 static void test_written(void **state) {
     (void)state;
     static const int32_t whole[] = {0, 5, INT32_MAX, 3, 2, 1};
@@ -22,9 +20,7 @@ static void test_written(void **state) {
     free(text);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_written),
-    };
+int unit_cmd_arrays(void) {
+    const struct CMUnitTest tests[] = {TEST(test_written)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

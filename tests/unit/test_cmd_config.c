@@ -116,12 +116,8 @@ static void test_yaml_round_trip(void **state) {
     }
 }
 
-int main(void) {
+int unit_cmd_config(void) {
     commands_use(all_commands);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_yaml_round_trip),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_values), TEST(test_errors), TEST(test_yaml_round_trip)};
     return cmocka_run_group_tests(tests, make_file, remove_file);
 }

@@ -155,12 +155,8 @@ static void test_names(void **state) {
     assert_true(path_is_stream("-") && path_is_stream("/dev/null") && !path_is_stream("."));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commit_and_discard),
-        cmocka_unit_test(test_identities),
-        cmocka_unit_test(test_places),
-        cmocka_unit_test(test_names),
-    };
+int unit_cmd_files(void) {
+    const struct CMUnitTest tests[] = {TEST(test_commit_and_discard), TEST(test_identities), TEST(test_places),
+                                       TEST(test_names)};
     return cmocka_run_group_tests(tests, enter, leave);
 }

@@ -115,7 +115,7 @@ static void limits(void **state) {
     assert_non_null(strstr(why.text, "more than 511 bytes"));
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(errors), cmocka_unit_test(limits)};
+int unit_cmd_json_table(void) {
+    const struct CMUnitTest tests[] = {TEST(values), TEST(errors), TEST(limits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,12 +50,10 @@ static void of_the_shell(void **unused) {
     assert_true(available < (size_t)1 << 33);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(of_the_machine, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(of_groups, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(of_the_shell, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(of_a_container, make_root, remove_root),
-    };
+int unit_cmd_memory(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(of_the_machine, make_root, remove_root),
+                                       cmocka_unit_test_setup_teardown(of_groups, make_root, remove_root),
+                                       cmocka_unit_test_setup_teardown(of_the_shell, make_root, remove_root),
+                                       cmocka_unit_test_setup_teardown(of_a_container, make_root, remove_root)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

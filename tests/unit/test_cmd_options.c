@@ -196,17 +196,15 @@ static void test_count_or_ratio(void **state) {
     options_free(&o);
 }
 
-int main(void) {
+int unit_cmd_options(void) {
     commands_use(all_commands);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_vectors),
-        cmocka_unit_test(test_devices_and_start),
-        cmocka_unit_test(test_print_round_trip),
-        cmocka_unit_test(test_command_line),
-        cmocka_unit_test(test_closest),
-        cmocka_unit_test(test_count_or_ratio),
-    };
+    const struct CMUnitTest tests[] = {TEST(test_table),
+                                       TEST(test_numbers),
+                                       TEST(test_vectors),
+                                       TEST(test_devices_and_start),
+                                       TEST(test_print_round_trip),
+                                       TEST(test_command_line),
+                                       TEST(test_closest),
+                                       TEST(test_count_or_ratio)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,6 @@
 /* Text and bits: numbers, JSON, float16, transforms. */
 #include "test_cmd.h"
 
-#include <math.h>
-
 #include "arrays.h"
 #include "numbers.h"
 #include "report.h"
@@ -155,11 +153,9 @@ static void test_transform_round_trip(void **state) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_number_text),    cmocka_unit_test(test_json_strings),
-        cmocka_unit_test(test_json_objects),   cmocka_unit_test(test_half),
-        cmocka_unit_test(test_transform_read), cmocka_unit_test(test_transform_round_trip),
-    };
+int unit_cmd_text(void) {
+    const struct CMUnitTest tests[] = {TEST(test_number_text),    TEST(test_json_strings),
+                                       TEST(test_json_objects),   TEST(test_half),
+                                       TEST(test_transform_read), TEST(test_transform_round_trip)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,30 +1,7 @@
 /* Starts of a registration from features: of parts of a furnished room in any rotation, and of clouds without any. */
-#include "../support/random.h"
+#include "unit.h"
 #include "context.h"
 #include "register_features.h"
-#include "pcgpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static test_random numbers;
-
-static double noise(void) {
-    return test_noise(&numbers);
-}
-
-static pcgpu_context *open_context(int threads) {
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = threads};
-    pcgpu_context *context = NULL;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
-}
 
 /* The floor and two walls of a room of 6 x 5 x 3 m, and boxes in it: middles and halves of their sides. */
 static const double boxes[][6] = {{0, 0, 1.5, 3, 2.5, 1.5},         {-2, 1.5, 0.4, 0.6, 0.4, 0.4},
@@ -177,8 +154,7 @@ static void test_nothing(void **unused) {
     pcgpu_close(context);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_parts), cmocka_unit_test(test_offsets),
-                                       cmocka_unit_test(test_nothing)};
+int unit_features(void) {
+    const struct CMUnitTest tests[] = {TEST(test_parts), TEST(test_offsets), TEST(test_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Arithmetic that the back ends of registration share, against the C library and by its own rules. */
+#include "unit.h"
 #include "projective_optimizer.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 enum { LIMIT = 1 << 22 };
 
@@ -129,12 +124,7 @@ static void test_returns(void **unused) {
     assert_true(p.step.t[0] == (float)best.t[0]);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_turn),
-        cmocka_unit_test(test_loads),
-        cmocka_unit_test(test_returns),
-    };
+int unit_icp(void) {
+    const struct CMUnitTest tests[] = {TEST(test_nearest), TEST(test_turn), TEST(test_loads), TEST(test_returns)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

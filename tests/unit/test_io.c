@@ -1,12 +1,8 @@
 /* The table of formats, .bin, streams, offsets, and round trips of every format. */
 #define _GNU_SOURCE /* pipe sizes and fmemopen */
-#include "../support/random.h"
 #include "test_io.h"
 
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -409,7 +405,7 @@ static void test_bin_files(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-static int set_up(void **state) {
+int io_set_up(void **state) {
     static io_state s;
     pcgpu_settings settings;
     pcgpu_settings_init(&settings);
@@ -419,67 +415,15 @@ static int set_up(void **state) {
     return pcgpu_open(&settings, &s.context) == PCGPU_OK ? 0 : -1;
 }
 
-static int tear_down(void **state) {
+int io_tear_down(void **state) {
     pcgpu_close(((io_state *)*state)->context);
     return 0;
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_format_errors),
-        cmocka_unit_test(test_bin),
-        cmocka_unit_test(test_bin_sizes),
-        cmocka_unit_test(test_pipe),
-        cmocka_unit_test(test_stream_errors),
-        cmocka_unit_test(test_round_trips),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_offset_rule),
-        cmocka_unit_test(test_locale),
-        cmocka_unit_test(test_bin_files),
-        cmocka_unit_test(test_ply_variants),
-        cmocka_unit_test(test_ply_types),
-        cmocka_unit_test(test_ply_ascii_exact),
-        cmocka_unit_test(test_ply_names),
-        cmocka_unit_test(test_ply_bad),
-        cmocka_unit_test(test_ply_files),
-        cmocka_unit_test(test_pcd_ascii),
-        cmocka_unit_test(test_pcd_times),
-        cmocka_unit_test(test_pcd_binary),
-        cmocka_unit_test(test_pcd_color),
-        cmocka_unit_test(test_pcd_short_lines),
-        cmocka_unit_test(test_pcd_compressed),
-        cmocka_unit_test(test_pcd_bad),
-        cmocka_unit_test(test_pcd_files),
-        cmocka_unit_test(test_indices_text),
-        cmocka_unit_test(test_indices_bin),
-        cmocka_unit_test(test_indices_npy_types),
-        cmocka_unit_test(test_indices_npy_bad),
-        cmocka_unit_test(test_indices_damaged),
-        cmocka_unit_test(test_indices_streams),
-        cmocka_unit_test(test_depth_pgm),
-        cmocka_unit_test(test_depth_pgm_bad),
-        cmocka_unit_test(test_depth_png),
-        cmocka_unit_test(test_depth_png_bad),
-        cmocka_unit_test(test_depth_color),
-        cmocka_unit_test(test_depth_points),
-        cmocka_unit_test(test_depth_camera),
-        cmocka_unit_test(test_depth_clouds),
-        cmocka_unit_test(test_xyz_variants),
-        cmocka_unit_test(test_xyz_exact),
-        cmocka_unit_test(test_xyz_wide),
-        cmocka_unit_test(test_xyz_bad),
-        cmocka_unit_test(test_xyz_content),
-        cmocka_unit_test(test_las_round_trip),
-        cmocka_unit_test(test_las_extremes),
-        cmocka_unit_test(test_las_bad),
-        cmocka_unit_test(test_plausible_columns),
-        cmocka_unit_test(test_plausible_few),
-        cmocka_unit_test(test_plausible_types),
-        cmocka_unit_test(test_plausible_multiple),
-        cmocka_unit_test(test_plausible_millimetres),
-        cmocka_unit_test(test_plausible_time),
-        cmocka_unit_test(test_plausible_files),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+int unit_io(void) {
+    const struct CMUnitTest tests[] = {TEST(test_formats),     TEST(test_format_errors), TEST(test_bin),
+                                       TEST(test_bin_sizes),   TEST(test_pipe),          TEST(test_stream_errors),
+                                       TEST(test_round_trips), TEST(test_offsets),       TEST(test_offset_rule),
+                                       TEST(test_locale),      TEST(test_bin_files)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

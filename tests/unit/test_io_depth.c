@@ -2,10 +2,7 @@
 #define _GNU_SOURCE /* open_memstream, fmemopen */
 #include "test_io.h"
 
-#include <math.h>
 #include <png.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 /* ---- images to read --------------------------------------------------------------------------------------------- */
@@ -112,7 +109,7 @@ static void bad(io_state *s, const char *format, const void *data, size_t size, 
 
 /* ---- .pgm ------------------------------------------------------------------------------------------------------- */
 
-void test_depth_pgm(void **state) {
+static void test_depth_pgm(void **state) {
     io_state *s = *state;
     static const char *const headers[] = {"P5 3 4 65535\n", "P5\n# depth\n3 4\n65535 ",
                                           "P5\r\n3\t4 # wide, high\n 65535\n", "P5#c\n#d\n  03 004 65535\t"};
@@ -128,7 +125,7 @@ void test_depth_pgm(void **state) {
     }
 }
 
-void test_depth_pgm_bad(void **state) {
+static void test_depth_pgm_bad(void **state) {
     io_state *s = *state;
     static const char *const plans[][2] = {
         {"", "does not begin as a .pgm; a depth image is 16-bit greyscale"},
@@ -160,7 +157,7 @@ void test_depth_pgm_bad(void **state) {
 
 /* ---- .png ------------------------------------------------------------------------------------------------------- */
 
-void test_depth_png(void **state) {
+static void test_depth_png(void **state) {
     io_state *s = *state;
     static const image images[] = {{1, 1, 16, PNG_COLOR_TYPE_GRAY, false},   {5, 3, 16, PNG_COLOR_TYPE_GRAY, false},
                                    {5, 3, 16, PNG_COLOR_TYPE_GRAY, true},    {1, 1, 16, PNG_COLOR_TYPE_GRAY, true},
@@ -187,7 +184,7 @@ void test_depth_png(void **state) {
 }
 
 /* Colour images of every kind become red, green and blue; each error leaves no colours. */
-void test_depth_color(void **state) {
+static void test_depth_color(void **state) {
     io_state *s = *state;
     static const struct {
         image image;
@@ -231,7 +228,7 @@ static void put32(char *p, uint32_t value) {
     }
 }
 
-void test_depth_png_bad(void **state) {
+static void test_depth_png_bad(void **state) {
     io_state *s = *state;
     static const struct {
         image image;
@@ -287,7 +284,7 @@ static pcgpu_camera camera(void) {
     return c;
 }
 
-void test_depth_points(void **state) {
+static void test_depth_points(void **state) {
     io_state *s = *state;
     uint16_t pixels[] = {0, 1000, 400, 399, 65535, 4000, 4001, 0, 2000};
     const pcgpu_depth depth = {3, 3, pixels, NULL};
@@ -314,7 +311,7 @@ void test_depth_points(void **state) {
 }
 
 /* A camera that cannot be one, or not this image's. */
-void test_depth_camera(void **state) {
+static void test_depth_camera(void **state) {
     io_state *s = *state;
     uint16_t pixels[6] = {1, 2, 3, 4, 5, 6};
     const pcgpu_depth depth = {3, 2, pixels, NULL};
@@ -364,7 +361,7 @@ void test_depth_camera(void **state) {
 }
 
 /* Through the entry for clouds: the camera, the counts and what is said about them. */
-void test_depth_clouds(void **state) {
+static void test_depth_clouds(void **state) {
     io_state *s = *state;
     static const char file[] = "P5 2 2 65535\n\0\0\x03\xe8\x07\xd0\x75\x30";
     pcgpu_camera c = camera();
@@ -405,4 +402,11 @@ void test_depth_clouds(void **state) {
     assert_string_equal(pcgpu_last_error(s->context), "a.ply: ply cannot hold a depth image; use png or pgm");
     assert_int_equal(pcgpu_write(s->context, f, "a.png", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     fclose(f);
+}
+
+int unit_io_depth(void) {
+    const struct CMUnitTest tests[] = {TEST(test_depth_pgm),     TEST(test_depth_pgm_bad), TEST(test_depth_png),
+                                       TEST(test_depth_png_bad), TEST(test_depth_color),   TEST(test_depth_points),
+                                       TEST(test_depth_camera),  TEST(test_depth_clouds)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

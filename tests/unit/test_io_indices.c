@@ -1,11 +1,8 @@
 /* Record indices: .npy of every integer type, text, int32 alone; damaged and hostile files. */
 #define _GNU_SOURCE /* fmemopen */
-#include "../support/random.h"
 #include "test_io.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 static pcgpu_status read_indices(io_state *s, const char *name, const void *data, size_t size, pcgpu_indices *got) {
     FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fopen("/dev/null", "rb");
@@ -64,7 +61,7 @@ static size_t make_npy(unsigned char out[512], const char *descr, const char *sh
     return (size_t)(p - out);
 }
 
-void test_indices_text(void **state) {
+static void test_indices_text(void **state) {
     io_state *s = *state;
     static const struct {
         const char *text;
@@ -110,7 +107,7 @@ void test_indices_text(void **state) {
     refuses(s, "x.txt", "\0", 1, "line 1: \"?\"");
 }
 
-void test_indices_bin(void **state) {
+static void test_indices_bin(void **state) {
     io_state *s = *state;
     static const int32_t values[] = {0, 5, INT32_MAX, 5, 1};
     static const int32_t negative[] = {4, -1};
@@ -126,7 +123,7 @@ void test_indices_bin(void **state) {
     reads(s, "x", "12\n\0", 4, 1, (const int32_t[]){0x000a3231});
 }
 
-void test_indices_npy_types(void **state) {
+static void test_indices_npy_types(void **state) {
     io_state *s = *state;
     static const char *const types[] = {"|i1", "|u1", "<i1", ">u1", "<i2", ">i2", "<u2", ">u2",
                                         "<i4", ">i4", "<u4", ">u4", "<i8", ">i8", "<u8", ">u8"};
@@ -168,7 +165,7 @@ void test_indices_npy_types(void **state) {
     }
 }
 
-void test_indices_npy_bad(void **state) {
+static void test_indices_npy_bad(void **state) {
     io_state *s = *state;
     static const int64_t values[] = {1, 2, 3, 4, 5, 6};
     unsigned char data[512];
@@ -213,7 +210,7 @@ void test_indices_npy_bad(void **state) {
 }
 
 /* One or more bytes changed, or cut: refused with a sentence, or every index can be read and is one. */
-void test_indices_damaged(void **state) {
+static void test_indices_damaged(void **state) {
     io_state *s = *state;
     static const int64_t values[] = {10, 11, 12, 13};
     unsigned char good[512], bad[512];
@@ -238,7 +235,7 @@ void test_indices_damaged(void **state) {
     assert_in_range(refused, 5000, 19999);
 }
 
-void test_indices_streams(void **state) {
+static void test_indices_streams(void **state) {
     io_state *s = *state;
     pcgpu_indices got;
     assert_int_equal(read_indices(s, "a.npz", "PK", 2, &got), PCGPU_ERROR_ARGUMENT);
@@ -267,4 +264,11 @@ void test_indices_streams(void **state) {
         pcgpu_indices_free(&got);
         fclose(f);
     }
+}
+
+int unit_io_indices(void) {
+    const struct CMUnitTest tests[] = {TEST(test_indices_text),      TEST(test_indices_bin),
+                                       TEST(test_indices_npy_types), TEST(test_indices_npy_bad),
+                                       TEST(test_indices_damaged),   TEST(test_indices_streams)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

@@ -2,10 +2,6 @@
  * reads every point format that NumPy and laspy write. */
 #include "test_io.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 static void name_column(pcgpu_cloud *cloud, int column, const char *name, pcgpu_type type) {
     snprintf(cloud->names[column], PCGPU_NAME_SIZE, "%s", name);
     cloud->types[column] = (uint8_t)type;
@@ -49,7 +45,7 @@ static void assert_same_values(const pcgpu_cloud *cloud, const pcgpu_cloud *agai
     }
 }
 
-void test_las_round_trip(void **state) {
+static void test_las_round_trip(void **state) {
     io_state *s = *state;
     for (int variant = 0; variant < 4; variant++) {
         pcgpu_cloud cloud, again;
@@ -81,7 +77,7 @@ void test_las_round_trip(void **state) {
     }
 }
 
-void test_las_extremes(void **state) {
+static void test_las_extremes(void **state) {
     io_state *s = *state;
     pcgpu_cloud cloud, again;
     char *data;
@@ -139,7 +135,7 @@ void test_las_extremes(void **state) {
 }
 
 /* Each damages one number of a good header. */
-void test_las_bad(void **state) {
+static void test_las_bad(void **state) {
     io_state *s = *state;
     static const struct {
         size_t at, size;
@@ -186,4 +182,9 @@ void test_las_bad(void **state) {
     assert_non_null(strstr(s->log, "its header says 0 points, and 500 may follow; its writer did not finish"));
     pcgpu_cloud_free(&cloud);
     free(data);
+}
+
+int unit_io_las(void) {
+    const struct CMUnitTest tests[] = {TEST(test_las_round_trip), TEST(test_las_extremes), TEST(test_las_bad)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

@@ -1,11 +1,7 @@
 /* .pcd */
 #include "test_io.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-void test_pcd_ascii(void **state) {
+static void test_pcd_ascii(void **state) {
     io_state *s = *state;
     static const char text[] = "# comment\nVERSION .7\nFIELDS label z _ x hist y\nSIZE 2 8 1 4 4 4\nTYPE U F U F I F\n"
                                "COUNT 1 1 3 1 2 1\nWIDTH 2\nHEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 2\nDATA ascii\n"
@@ -36,7 +32,7 @@ void test_pcd_ascii(void **state) {
 static const unsigned char color[4] = {0x01, 0x02, 0xa0, 0xff};
 
 /* Seconds since 1970, and their nanoseconds: float32 has one in 128 and in 1.4e11. They begin at 0. */
-void test_pcd_times(void **state) {
+static void test_pcd_times(void **state) {
     io_state *s = *state;
     enum { ROWS = 3, RECORD = 28 };
     static const char head[] =
@@ -63,7 +59,7 @@ void test_pcd_times(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-void test_pcd_binary(void **state) {
+static void test_pcd_binary(void **state) {
     io_state *s = *state;
     static const char head[] =
         "VERSION 0.7\nFIELDS x y z _ bits id\nSIZE 4 4 4 1 4 8\nTYPE F F F U F U\nCOUNT 1 1 1 4 1 1\n"
@@ -104,7 +100,7 @@ void test_pcd_binary(void **state) {
 }
 
 /* PCL's packed colours are columns in memory, whatever their type and place, and one field in a .pcd. */
-void test_pcd_color(void **state) {
+static void test_pcd_color(void **state) {
     static const struct {
         const char *fields, *values, *written; /* of ascii, and the lines that the writer makes */
         float expected[4];
@@ -150,7 +146,7 @@ void test_pcd_color(void **state) {
 }
 
 /* A line may be short: a colour is one value of text. */
-void test_pcd_short_lines(void **state) {
+static void test_pcd_short_lines(void **state) {
     io_state *s = *state;
     enum { LINES = 50 };
     static const char head[] = "VERSION 0.7\nFIELDS x y z rgba\nSIZE 4 4 4 4\nTYPE F F F U\nPOINTS 50\nDATA ascii\n";
@@ -184,7 +180,7 @@ static size_t make_compressed(char *out, const char *points, uint32_t packed, ui
     return (size_t)n + 8 + sizeof runs;
 }
 
-void test_pcd_compressed(void **state) {
+static void test_pcd_compressed(void **state) {
     io_state *s = *state;
     static const unsigned char pattern[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     char data[512];
@@ -210,7 +206,7 @@ void test_pcd_compressed(void **state) {
 
 #define FIELDS "FIELDS x y z\nSIZE 4 4 4\nTYPE F F F\n"
 
-void test_pcd_bad(void **state) {
+static void test_pcd_bad(void **state) {
     io_state *s = *state;
     static const char *const cases[][2] = {
         {"", "is empty; give a file with points"},
@@ -243,7 +239,7 @@ void test_pcd_bad(void **state) {
     io_read_bad(s, "pcd", zero, sizeof zero - 1, "line 2: '?' where one of F, I, U");
 }
 
-void test_pcd_files(void **state) {
+static void test_pcd_files(void **state) {
     io_state *s = *state;
     pcgpu_cloud cloud;
     io_skip_without(io_data("clouds/pcl_bun0.pcd"));
@@ -270,4 +266,11 @@ void test_pcd_files(void **state) {
         assert_true(fabsf(cloud.data[i * 3] - 513000) < 1000 && fabsf(cloud.data[i * 3 + 1] - 5403500) < 2000);
     }
     pcgpu_cloud_free(&cloud);
+}
+
+int unit_io_pcd(void) {
+    const struct CMUnitTest tests[] = {TEST(test_pcd_ascii), TEST(test_pcd_times),       TEST(test_pcd_binary),
+                                       TEST(test_pcd_color), TEST(test_pcd_short_lines), TEST(test_pcd_compressed),
+                                       TEST(test_pcd_bad),   TEST(test_pcd_files)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

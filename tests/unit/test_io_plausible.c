@@ -1,12 +1,7 @@
 /* .bin without a header: a wrong number of columns, another type and another unit are noticed, and no good file is. */
-#include "../support/random.h"
 #include "test_io.h"
 
 #include "io.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { POINTS = 20000 };
 
@@ -58,7 +53,7 @@ static bool looks_wrong(const float *data, size_t values, int columns, char *why
     return pcgpu_cloud_looks_wrong(&cloud, "bin", why, 256);
 }
 
-void test_plausible_columns(void **state) {
+static void test_plausible_columns(void **state) {
     (void)state;
     char why[256], wanted[32];
     for (int l = 0; l < LAYOUTS; l++) {
@@ -80,7 +75,7 @@ void test_plausible_columns(void **state) {
 }
 
 /* A map of eight columns is no scan of four, which is found, and read when asked for. */
-void test_plausible_multiple(void **state) {
+static void test_plausible_multiple(void **state) {
     io_state *s = *state;
     enum { ROWS = 2000 };
     char why[256];
@@ -110,7 +105,7 @@ void test_plausible_multiple(void **state) {
 }
 
 /* KITTI as nuScenes; small files and all values equal say nothing. */
-void test_plausible_few(void **state) {
+static void test_plausible_few(void **state) {
     (void)state;
     char why[256];
     static const float zeros[4000];
@@ -125,7 +120,7 @@ void test_plausible_few(void **state) {
     free(data);
 }
 
-void test_plausible_types(void **state) {
+static void test_plausible_types(void **state) {
     io_state *s = *state;
     char why[256];
     float *scan = make_scan("i", 0, 1.0);
@@ -174,7 +169,7 @@ void test_plausible_types(void **state) {
     free(swapped);
 }
 
-void test_plausible_millimetres(void **state) {
+static void test_plausible_millimetres(void **state) {
     (void)state;
     char why[256];
     for (uint64_t seed = 0; seed < 9; seed++) {
@@ -190,7 +185,7 @@ void test_plausible_millimetres(void **state) {
 }
 
 /* The check is a small part of what reading a scan costs; 20 us on the machine it was written on. */
-void test_plausible_time(void **state) {
+static void test_plausible_time(void **state) {
     (void)state;
     char why[256];
     float *data = make_scan("i", 0, 1.0);
@@ -206,7 +201,7 @@ void test_plausible_time(void **state) {
 }
 
 /* Every .bin that is there. */
-void test_plausible_files(void **state) {
+static void test_plausible_files(void **state) {
     io_state *s = *state;
     static const struct {
         const char *file;
@@ -237,4 +232,12 @@ void test_plausible_files(void **state) {
     pcgpu_cloud_free(&cloud);
     assert_int_equal(pcgpu_read_file(s->context, io_data("nuscenes_sequence/000008.bin"), NULL, &cloud),
                      PCGPU_ERROR_FORMAT);
+}
+
+int unit_io_plausible(void) {
+    const struct CMUnitTest tests[] = {TEST(test_plausible_columns),     TEST(test_plausible_few),
+                                       TEST(test_plausible_types),       TEST(test_plausible_multiple),
+                                       TEST(test_plausible_millimetres), TEST(test_plausible_time),
+                                       TEST(test_plausible_files)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

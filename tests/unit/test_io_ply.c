@@ -2,10 +2,6 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "test_io.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 typedef enum encoding { ASCII, LITTLE, BIG } encoding;
 
 typedef struct variant {
@@ -125,7 +121,7 @@ static void check_cloud(const pcgpu_cloud *cloud) {
     }
 }
 
-void test_ply_variants(void **state) {
+static void test_ply_variants(void **state) {
     io_state *s = *state;
     for (int i = 0; i < 3 * 2 * 2 * 2 * 3; i++) {
         const variant v = {(encoding)(i % 3), i / 3 % 2, i / 6 % 2, i / 12 % 2, i / 24};
@@ -150,7 +146,7 @@ void test_ply_variants(void **state) {
 }
 
 /* An integer column is written as such while its values are integers that fit. */
-void test_ply_types(void **state) {
+static void test_ply_types(void **state) {
     io_state *s = *state;
     static const char text[] =
         "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n"
@@ -180,9 +176,9 @@ void test_ply_types(void **state) {
 }
 
 /* Text reads as the float32 nearest to it, compared with strtof, also where rounding twice would differ. */
-void test_ply_ascii_exact(void **state) {
+static void test_ply_ascii_exact(void **state) {
     io_state *s = *state;
-    static const char *const numbers[] = {
+    static const char *const texts[] = {
         "0",
         "-0",
         "1e-45",
@@ -215,13 +211,13 @@ void test_ply_ascii_exact(void **state) {
     };
     char text[256];
     pcgpu_cloud cloud;
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         int n = snprintf(text, sizeof text,
                          "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
                          "property float z\nend_header\n%s\t0\v1",
-                         numbers[i]);
+                         texts[i]);
         io_read_good(s, "ply", text, (size_t)n, &cloud);
-        float want = strtof(numbers[i], NULL);
+        float want = strtof(texts[i], NULL);
         assert_memory_equal(&want, &cloud.data[0], sizeof want);
         pcgpu_cloud_free(&cloud);
     }
@@ -241,7 +237,7 @@ void test_ply_ascii_exact(void **state) {
     }
 }
 
-void test_ply_names(void **state) {
+static void test_ply_names(void **state) {
     io_state *s = *state;
     static const char text[] =
         "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float a\nproperty float y\nproperty float "
@@ -281,7 +277,7 @@ void test_ply_names(void **state) {
 #define XYZ           "property float x\nproperty float y\nproperty float z\n"
 #define BINARY(COUNT) "ply\nformat binary_little_endian 1.0\nelement vertex " COUNT "\n"
 
-void test_ply_bad(void **state) {
+static void test_ply_bad(void **state) {
     io_state *s = *state;
     static const char *const cases[][2] = {
         {"", "is empty; give a file with points"},
@@ -334,7 +330,7 @@ void test_ply_bad(void **state) {
     io_read_bad(s, "ply", many, strlen(many), "more than 64 values a point");
 }
 
-void test_ply_files(void **state) {
+static void test_ply_files(void **state) {
     io_state *s = *state;
     static const struct {
         const char *file;
@@ -357,4 +353,10 @@ void test_ply_files(void **state) {
         assert_true(cloud.data[0] == files[i].x);
         pcgpu_cloud_free(&cloud);
     }
+}
+
+int unit_io_ply(void) {
+    const struct CMUnitTest tests[] = {TEST(test_ply_variants), TEST(test_ply_types), TEST(test_ply_ascii_exact),
+                                       TEST(test_ply_names),    TEST(test_ply_bad),   TEST(test_ply_files)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

@@ -1,13 +1,8 @@
 /* .xyz, .csv and .pts: separators, names, exact numbers, wide coordinates, errors. */
-#include "../support/random.h"
 #include "test_io.h"
 
 #include "io.h"
 #include "io_number.h"
-
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* Names of the columns joined by blanks. */
 static const char *joined(const pcgpu_cloud *cloud) {
@@ -42,7 +37,7 @@ static const struct {
     {"\xef\xbb\xbfx;y;z\n1;2;3\n-4;0.5;6e-1\n", "x y z"},
 };
 
-void test_xyz_variants(void **state) {
+static void test_xyz_variants(void **state) {
     io_state *s = *state;
     static const float wanted[2][4] = {{1, 2, 3, 7}, {-4, 0.5f, 0.6f, 8}};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
@@ -98,7 +93,7 @@ static void make_number(char text[80], test_random *state) {
 }
 
 /* Every value is that of strtof, and of strtod where float64 is kept. */
-void test_xyz_exact(void **state) {
+static void test_xyz_exact(void **state) {
     io_state *s = *state;
     enum { ROWS = 60000 };
     test_random random = {11};
@@ -133,7 +128,7 @@ void test_xyz_exact(void **state) {
 }
 
 /* UTM keeps its precision with an offset, whatever row shows it; a column that float32 cannot hold has its warning. */
-void test_xyz_wide(void **state) {
+static void test_xyz_wide(void **state) {
     io_state *s = *state;
     pcgpu_cloud cloud;
     static const char utm[] = "1 2 3 0\n513149.123 5403150.4567 290.25 1\n513149.625 5403151.4567 290.5 16777217\n";
@@ -151,7 +146,7 @@ void test_xyz_wide(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-void test_xyz_bad(void **state) {
+static void test_xyz_bad(void **state) {
     io_state *s = *state;
     static const struct {
         const char *text, *sentence;
@@ -179,7 +174,7 @@ void test_xyz_bad(void **state) {
 }
 
 /* By content where the name says nothing or .bin; not where the name says what is not read. */
-void test_xyz_content(void **state) {
+static void test_xyz_content(void **state) {
     (void)state;
     static const struct {
         const char *name, *head, *format;
@@ -200,4 +195,10 @@ void test_xyz_content(void **state) {
         assert_string_equal(found ? found->name : "none", files[i].format ? files[i].format : "none");
         assert_true(found ? !why[0] : strlen(why) > 20);
     }
+}
+
+int unit_io_xyz(void) {
+    const struct CMUnitTest tests[] = {TEST(test_xyz_variants), TEST(test_xyz_exact), TEST(test_xyz_wide),
+                                       TEST(test_xyz_bad), TEST(test_xyz_content)};
+    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
 }

@@ -1,17 +1,5 @@
 /* Loops of a sequence: a car drives along two streets that are exact copies of each other, 40 m apart, and comes back
  * to the first one. Only the return is a loop, and it corrects the drift of the poses. Costs 7 s. */
-#include "../support/random.h"
-#include "pcgpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "loops_test.h"
 
@@ -27,8 +15,6 @@ typedef struct drive {
 } drive;
 
 static box boxes[2 * BOXES];
-static test_random numbers;
-
 static double between(double low, double high) {
     return low + (high - low) * test_unit(&numbers);
 }
@@ -229,9 +215,8 @@ static void test_hostile(void **unused) {
     pcgpu_close(context);
 }
 
-int main(void) {
+int unit_loops(void) {
     make_streets();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copies), cmocka_unit_test(test_return),
-                                       cmocka_unit_test(test_hostile)};
+    const struct CMUnitTest tests[] = {TEST(test_copies), TEST(test_return), TEST(test_hostile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

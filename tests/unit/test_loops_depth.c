@@ -1,17 +1,6 @@
 /* Loops of a depth camera: it moves along a wall whose parts are copies of each other, a metre apart, and comes back.
  * Only the return is a loop, each loop is the right one of the copies, and the loops correct the drift of the poses.
  * Costs 5 s. */
-#include "pcgpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "loops_test.h"
 
@@ -203,13 +192,9 @@ static void test_errors(void **unused) {
     pcgpu_close(context);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copies),
-        cmocka_unit_test(test_return),
-        cmocka_unit_test(test_nothing_to_correct),
-        cmocka_unit_test(test_errors),
-    };
+int unit_loops_depth(void) {
+    const struct CMUnitTest tests[] = {TEST(test_copies), TEST(test_return), TEST(test_nothing_to_correct),
+                                       TEST(test_errors)};
     make_wall();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,5 @@
 /* Maps: sums that are known, in memory and on disk; what was seen through; arguments. Costs 0.2 s. */
-#include "pcgpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static const double identity[16] = {[0] = 1, [5] = 1, [10] = 1, [15] = 1};
 
@@ -20,10 +12,7 @@ typedef struct fixture {
 
 static fixture open_map(int threads, double voxel, int64_t memory) {
     fixture f = {0};
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.threads = threads;
-    assert_int_equal(pcgpu_open(&settings, &f.context), PCGPU_OK);
+    f.context = open_context(threads);
     pcgpu_map_params_init(&f.params);
     f.params.voxel = voxel;
     f.params.memory = memory;
@@ -263,9 +252,8 @@ static void test_arguments(void **state) {
     close_map(&f);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums), cmocka_unit_test(test_full_and_normals),
-                                       cmocka_unit_test(test_disk), cmocka_unit_test(test_seen_through),
-                                       cmocka_unit_test(test_arguments)};
+int unit_map(void) {
+    const struct CMUnitTest tests[] = {TEST(test_sums), TEST(test_full_and_normals), TEST(test_disk),
+                                       TEST(test_seen_through), TEST(test_arguments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,8 @@
 /* An archive when memory is short: an error, not other bytes. The library's deflateInit2_ is the one here. */
 #define _GNU_SOURCE /* RTLD_NEXT, open_memstream */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "pcgpu.h"
+#include "unit.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 
 typedef int init_function(z_stream *, int, int, int, int, int, const char *, int);
@@ -31,12 +22,8 @@ static void test_no_memory(void **state) {
     float *zeros = calloc(VALUES, sizeof *zeros);
     const pcgpu_array array = {
         .name = "voxels", .type = PCGPU_FLOAT32, .dimensions = 1, .shape = {VALUES}, .data = zeros};
-    pcgpu_context *context;
+    pcgpu_context *context = open_context(1);
     assert_non_null(zeros);
-    assert_int_equal(
-        pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
-                   &context),
-        PCGPU_OK);
     for (int calls = 0; calls <= 2; calls++) { /* one for a trial, one for the member */
         char *data = NULL;
         size_t size = 0;
@@ -58,6 +45,6 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_no_memory)};
+    const struct CMUnitTest tests[] = {TEST(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,5 @@
 /* Pose graphs against a dense solution with numeric derivatives, and hostile graphs. Costs 1 s. */
-#include "pcgpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "../support/random.h"
-#include "transform_test.h"
+#include "unit.h"
 
 enum { MOST_POSES = 64, MOST_EDGES = 256, MOST_VALUES = 6 * MOST_POSES };
 
@@ -23,8 +10,6 @@ typedef struct graph {
 } graph;
 
 static pcgpu_context *context;
-static test_random numbers;
-
 /* ---- transforms, by other formulas than the library's: Rodrigues' ------------------------------------------------ */
 
 static void transform_of(const double v[6], double *T) { /* rotation vector, translation */
@@ -378,14 +363,10 @@ static void test_covariances(void **unused) {
     assert_int_equal(pcgpu_pose_graph_covariances(context, poses, N + 1, edges, N - 1, C), PCGPU_ERROR_ARGUMENT);
 }
 
-int main(void) {
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
-    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
-        return 1;
-    }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_covariances), cmocka_unit_test(test_against_dense),
-                                       cmocka_unit_test(test_exact),       cmocka_unit_test(test_same_bytes),
-                                       cmocka_unit_test(test_hostile),     cmocka_unit_test(test_long)};
+int unit_pose_graph(void) {
+    context = open_context(1);
+    const struct CMUnitTest tests[] = {TEST(test_covariances), TEST(test_against_dense), TEST(test_exact),
+                                       TEST(test_same_bytes),  TEST(test_hostile),       TEST(test_long)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
     return failed;

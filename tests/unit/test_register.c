@@ -1,25 +1,6 @@
 /* Registration of made-up scenes whose answer is known, and of those that have none. */
-#include "../support/random.h"
-#include "pcgpu.h"
+#include "unit.h"
 #include "solve.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "register_test.h"
-
-#include <math.h>
-
-static test_random numbers;
-
-static double noise(void) {
-    return test_noise(&numbers);
-}
 
 typedef void place_fn(double p[3]); /* a random point of a scene */
 
@@ -679,24 +660,22 @@ static void test_algebra(void **unused) {
     }
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_motion),
-        cmocka_unit_test(test_threads_do_not_matter),
-        cmocka_unit_test(test_identical_clouds),
-        cmocka_unit_test(test_degenerate),
-        cmocka_unit_test(test_no_overlap),
-        cmocka_unit_test(test_hostile_points),
-        cmocka_unit_test(test_surfaces_disagree),
-        cmocka_unit_test(test_offsets),
-        cmocka_unit_test(test_parameters),
-        cmocka_unit_test(test_rigid),
-        cmocka_unit_test(test_algebra),
-        cmocka_unit_test(test_far_from_origin),
-        cmocka_unit_test(test_half_turn),
-        cmocka_unit_test(test_given_normals),
-        cmocka_unit_test(test_search),
-        cmocka_unit_test(test_search_in_vain),
-    };
+int unit_register(void) {
+    const struct CMUnitTest tests[] = {TEST(test_known_motion),
+                                       TEST(test_threads_do_not_matter),
+                                       TEST(test_identical_clouds),
+                                       TEST(test_degenerate),
+                                       TEST(test_no_overlap),
+                                       TEST(test_hostile_points),
+                                       TEST(test_surfaces_disagree),
+                                       TEST(test_offsets),
+                                       TEST(test_parameters),
+                                       TEST(test_rigid),
+                                       TEST(test_algebra),
+                                       TEST(test_far_from_origin),
+                                       TEST(test_half_turn),
+                                       TEST(test_given_normals),
+                                       TEST(test_search),
+                                       TEST(test_search_in_vain)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

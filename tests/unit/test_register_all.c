@@ -1,27 +1,7 @@
 /* Sets of clouds: parts of a room in any order and rotation, a cloud and a group that fit none of them. Costs 10 s. */
-#include "../support/random.h"
-#include "pcgpu.h"
-
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "register_test.h"
-#include "transform_test.h"
+#include "unit.h"
 
 enum { PARTS = 6, MOST = 12, ROWS = 60000 };
-
-static test_random numbers;
-
-static double noise(void) {
-    return test_noise(&numbers);
-}
 
 /* Rooms of 9 x 5 x 3 m with 24 boxes, which differ by their seeds: middles and halves of the sides. */
 static double boxes[25][6];
@@ -241,8 +221,7 @@ static void test_none(void **unused) {
     pcgpu_close(context);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_room), cmocka_unit_test(test_groups),
-                                       cmocka_unit_test(test_none)};
+int unit_register_all(void) {
+    const struct CMUnitTest tests[] = {TEST(test_room), TEST(test_groups), TEST(test_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

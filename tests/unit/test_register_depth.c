@@ -1,17 +1,6 @@
 /* Depth frames through the library: scenes whose answer is known, those that have none, and wrong arguments. */
-#include "pcgpu.h"
+#include "unit.h"
 #include "projective.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "register_test.h"
-
-#include <math.h>
 
 enum { W = 320, H = 240 };
 
@@ -225,14 +214,12 @@ static void test_outcomes(void **state) {
     assert_true(fabs(r.T_target_source[11] - moved[2]) < 5e-4);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_known, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_itself, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_frames, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_model, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_arguments, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown),
-    };
+int unit_register_depth(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_known, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(test_itself, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(test_frames, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(test_model, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(test_arguments, setup, teardown),
+                                       cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,8 @@
 /* Memory that is short at one place after another: registration and odometry say so, nothing crashes, and what comes
  * next is as if the call that failed had not been made. */
-#include "../support/random.h"
-#include "pcgpu.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "register_test.h"
 
 /* ---- allocations that fail ------------------------------------------------------------------------------------- */
 
@@ -221,12 +211,7 @@ static void pairs_a_thread_each(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pair),
-        cmocka_unit_test(pairs_a_thread_each),
-        cmocka_unit_test(odometry_to_the_model),
-        cmocka_unit_test(odometry_with_deskewing),
-        cmocka_unit_test(odometry_to_a_keyframe),
-    };
+    const struct CMUnitTest tests[] = {TEST(a_pair), TEST(pairs_a_thread_each), TEST(odometry_to_the_model),
+                                       TEST(odometry_with_deskewing), TEST(odometry_to_a_keyframe)};
     return cmocka_run_group_tests(tests, make_scans, free_scans);
 }

@@ -1,18 +1,6 @@
 /* min_range and beam_correction: what a scan becomes before it is registered, and that all methods, several pairs and
  * odometry register that. */
-#include "../support/random.h"
-#include "pcgpu.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "register_test.h"
-
-#include <math.h>
+#include "unit.h"
 
 #define RADIAN 57.29577951308232 /* degrees */
 
@@ -139,12 +127,6 @@ static void test_normals(void **state) {
 /* ---- registration ------------------------------------------------------------------------------------------------ */
 
 enum { POINTS = 20000, OWN = 2000, SCANS = 4 };
-
-static test_random numbers;
-
-static double noise(void) {
-    return test_noise(&numbers);
-}
 
 /* A street corner seen from x metres along it, and the vehicle that carries the sensor. */
 static pcgpu_cloud scan_at(double x, uint64_t first) {
@@ -281,11 +263,9 @@ static void test_refused(void **state) {
     pcgpu_close(context);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_elevation), cmocka_unit_test(test_known_point), cmocka_unit_test(test_records),
-        cmocka_unit_test(test_normals),   cmocka_unit_test(test_methods),     cmocka_unit_test(test_odometry),
-        cmocka_unit_test(test_refused),
-    };
+int unit_register_scan(void) {
+    const struct CMUnitTest tests[] = {TEST(test_elevation), TEST(test_known_point), TEST(test_records),
+                                       TEST(test_normals),   TEST(test_methods),     TEST(test_odometry),
+                                       TEST(test_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,8 @@
 /* What only a caller of the library can ask of sampling; tests/cli and tests/oracle ask the rest of the program. */
 #define _DEFAULT_SOURCE /* mkstemps */
-#include "pcgpu.h"
+#include "unit.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include <math.h>
 
 enum { POINTS = 65 };
 
@@ -279,16 +271,11 @@ static void test_struct_size(void **unused) {
     pcgpu_close(other);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pieces),      cmocka_unit_test(test_refused), cmocka_unit_test(test_coverage),
-        cmocka_unit_test(test_at_most),     cmocka_unit_test(test_empty),   cmocka_unit_test(test_nothing_left),
-        cmocka_unit_test(test_struct_size),
-    };
-    const pcgpu_settings settings = {.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU};
-    if (pcgpu_open(&settings, &context) != PCGPU_OK) {
-        return 1;
-    }
+int unit_sample(void) {
+    const struct CMUnitTest tests[] = {TEST(test_pieces),     TEST(test_refused), TEST(test_coverage),
+                                       TEST(test_at_most),    TEST(test_empty),   TEST(test_nothing_left),
+                                       TEST(test_struct_size)};
+    context = open_context(0);
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
     return failures;

@@ -1,18 +1,13 @@
 /* The threads of a context: fewer where the system refuses some, every part done once; their default number. */
 #define _GNU_SOURCE /* sched_setaffinity */
+#include "unit.h"
 #include "backend.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "root_test.h"
 
@@ -134,12 +129,9 @@ static void processors_of_the_mask(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refused_threads_are_done_without),
-        cmocka_unit_test(processors_of_the_mask),
-        cmocka_unit_test_setup_teardown(quota_of_version_2, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(quota_in_a_container, make_root, remove_root),
-        cmocka_unit_test_setup_teardown(quota_of_version_1, make_root, remove_root),
-    };
+    const struct CMUnitTest tests[] = {TEST(refused_threads_are_done_without), TEST(processors_of_the_mask),
+                                       cmocka_unit_test_setup_teardown(quota_of_version_2, make_root, remove_root),
+                                       cmocka_unit_test_setup_teardown(quota_in_a_container, make_root, remove_root),
+                                       cmocka_unit_test_setup_teardown(quota_of_version_1, make_root, remove_root)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

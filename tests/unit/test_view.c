@@ -1,11 +1,6 @@
 /* Parts of the renderer: quantiles, functions without libm, discs, bounds, colours. tests/cli/view.sh: pictures. */
+#include "unit.h"
 #include "view_draw.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 enum { COUNT = 5000 };
 
@@ -131,9 +126,8 @@ static void test_scene(void **state) {
     pcgpu_close(context);
 }
 
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quantile), cmocka_unit_test(test_math),
-                                       cmocka_unit_test(test_discs), cmocka_unit_test(test_keys),
-                                       cmocka_unit_test(test_scene)};
+int unit_view(void) {
+    const struct CMUnitTest tests[] = {TEST(test_quantile), TEST(test_math), TEST(test_discs), TEST(test_keys),
+                                       TEST(test_scene)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
