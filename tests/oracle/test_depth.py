@@ -88,11 +88,12 @@ def test_limits(folder):
     """Depths on and beside the limits; a camera that is not square; odd numbers."""
     random = np.random.default_rng(6)
     for case in range(20):
-        scale = float(random.choice([1, 999.7, 1000, 5000, 1 / 3]))
+        written = float(random.choice([1, 999.7, 1000, 5000, 1 / 3]))
+        scale = written if written >= 1 else 3.  # metres per unit
         low, high = np.sort(random.integers(1, 65536, 2))
         width, height = random.integers(1, 40, 2)
         depth = random.choice([0, low - 1, low, low + 1, high - 1, high, min(high + 1, 65535), 65535], (height, width))
-        camera = (width, height, *random.uniform(.1, 2000, 2), *random.uniform(-50, 90, 2), scale, low / scale,
+        camera = (width, height, *random.uniform(.1, 2000, 2), *random.uniform(-50, 90, 2), written, low / scale,
                   high / scale)
         names = ('width', 'height', 'fx', 'fy', 'cx', 'cy', 'depth_scale', 'min_depth', 'max_depth')
         text = ', '.join(f'{name}: {value!r}' for name, value in zip(names, map(float, camera)))
