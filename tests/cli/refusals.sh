@@ -27,7 +27,7 @@ awk 'BEGIN { for (i = 0; i < 65; i++) print i, 0, 0, 0 }' | floats > line.bin
 printf 'nan 0 0 1\n5 0 0 2\n0 inf 0 3\n1 0 0 4\n0 0 -inf 5\n2 0 0 nan\n' | floats > holes.bin
 printf 'nan nan nan 0\n' | floats > nan.bin && printf '0 0 0 9\n1 0 0 1\n0 0 0 8\n0 2 0 2\n' | floats > zeros.bin
 rings 2000 > five.bin && head -c 39980 five.bin > five_cut.bin
-printf "$(awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) printf "\\%03o", rand() * 256 }')" > noise.bin
+printf "$(awk 'BEGIN { s = 3; for (i = 0; i < 16000; i++) { s = (s * 75 + 74) % 65537; printf "\\%03o", int(s / 8) % 256 } }')" > noise.bin
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' | tee poses.txt | head -n 1 > one.txt
 printf 'a.bin b.bin\nb.bin a.bin\n' > pairs && printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
 printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt && printf '0 0 0 0 0 0 0 1\n0.1 1 0 0 0 0 0 1\n' > true.tum && printf '0\n64\n32\n' > ends.txt
