@@ -9,7 +9,7 @@ GROUPS = [
         ('fpsample, best setting', 'Farthest point sampling', 'KITTI, 120268 points, 4096 picks', 3, 0)]),
     ('The same on an H200', 'ms', [
         ('pcgpu', 'Farthest point sampling: H200,', 'KITTI, 120268 points, 4096 picks', 1, 0),
-        ('the one-block kernel of PointNet++', 'Farthest point sampling: H200,', 'KITTI, 120268 points, 4096 picks', 2, 0)]),
+        ('kernel of PointNet++', 'Farthest point sampling: H200,', 'KITTI, 120268 points, 4096 picks', 2, 0)]),
     ("PointPillars' voxels of a scan, one core", 'ms', [
         ('pcgpu', 'Voxelization', 'KITTI, 120268 points, pillar 0.16 m', 1, 0),
         ('spconv', 'Voxelization', 'KITTI, 120268 points, pillar 0.16 m', 4, 0)]),
