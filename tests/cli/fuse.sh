@@ -94,7 +94,6 @@ expect 0 $FUSE --poses "$ROOM/poses_kitti.txt" $FRAMES --mesh mesh.GLB
 [ "$(od -An -t u4 -j 8 -N 4 mesh.GLB | tr -d ' ')" = "$(wc -c < mesh.GLB)" ] || die 'a .glb of another length than it says'
 expect 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.glb
 sized none.obj 0 pcgpu fuse --camera 1,1,0,0 --poses one.txt none.pgm --mesh none.obj
-finish
 
 # Colours: images with the names of the depth images in a folder, or a list; the surface stays as it is. Flat colours, so that every
 # vertex has them: what room --color writes is in tests/scene.
@@ -158,3 +157,13 @@ END
     stderr_has 'frame-000002\.png: has [0-9]+ x [0-9]+ pixels and the depth image 640 x 480; give colour images that are registered'
     absent no.ply
 fi
+
+# Images that are named by their times get the pose that is nearest in time, within 0.02 s.
+mkdir timed
+cp "$ROOM/frame-000000.png" timed/10.00.png
+cp "$ROOM/frame-000001.png" timed/20.00.png
+printf '10.001 0 0 0 0 0 0 1\n20.5 0 0 0 0 0 0 1\n30 0 0 0 0 0 0 1\n' > timed.tum
+expect 0 $FUSE --poses timed.tum timed -o timed.ply
+stderr_has '^pcgpu: timed/20\.00\.png: warning: has no pose and is left out: line 2 of timed\.tum$'
+stderr_has '^pcgpu: timed\.ply: 1 image fused at '
+finish
