@@ -171,7 +171,7 @@ cmd 18980
 lib 42180
 cuda 12360
 python 4230
-tests 45000
+tests 44540
 END
 
 # A file that a tool left behind is not committed.
