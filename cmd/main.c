@@ -175,7 +175,7 @@ static int command_main(const command_info *command, int count, char **words) {
     int code;
     if (!command_line_parse(command, count, words, &line, &why)) {
         code = option_error(&why);
-    } else if (count == 0 && isatty(STDIN_FILENO)) {
+    } else if (count == 0 && isatty(STDIN_FILENO) && !(command->traits & COMMAND_WITHOUT_INPUT)) {
         help_short(command, stderr);
         code = EXIT_USAGE;
     } else if (find_on_line(&line, "help")) {

@@ -40,7 +40,8 @@ enum {
     COMMAND_READS_TEXT = 32,       /* its inputs are not clouds */
     COMMAND_READS_ITSELF = 64,     /* it reads the inputs of a job, which may be of any kind */
     COMMAND_KEEPS_COLUMNS = 128,   /* its cloud has the columns of the input */
-    COMMAND_SHOWS_COLUMNS = 256    /* it describes them */
+    COMMAND_SHOWS_COLUMNS = 256,   /* it describes them */
+    COMMAND_WITHOUT_INPUT = 512    /* it has an answer without inputs and options, too */
 };
 
 typedef struct option_values option_values;

@@ -31,7 +31,9 @@ tells 'Usage' on 12 "$PCGPU" --help
 expect 0 env COLUMNS_OF_TERMINAL=60 python3 "$TERMINAL" 1 "$PCGPU" sample --help
 [ "$(tr -d '\r' < "$ERR" | awk 'length > 60' | grep -vc pcgpu )" -eq 0 ] || die 'the help is wider than the terminal'
 
-# A command alone shows its short help.
+# A command alone shows its short help; info has an answer.
+expect 0 on 012 "$PCGPU" info
+stderr_has '^back ends: '
 expect 2 on 012 "$PCGPU" sample
 stderr_has 'Main options:'
 
