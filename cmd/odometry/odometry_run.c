@@ -127,13 +127,18 @@ static bool write_pose(const odometry_state *run, int index) {
     return false;
 }
 
-/* With --loops, all poses are written when they are corrected. */
-static bool write_corrected(const odometry_state *run) {
+/* Writes the poses up to this one. Before any scan was read they wait: a run that reads none writes none. */
+static bool write_poses(odometry_state *run, int index) {
     bool good = true;
-    for (int i = 0; run->loops && i < run->session->input_count && good; i++) {
-        good = write_pose(run, i);
+    for (; good && run->good + run->lost > 0 && run->written <= index; run->written++) {
+        good = write_pose(run, run->written);
     }
     return good;
+}
+
+/* With --loops, all poses are written when they are corrected. */
+static bool write_corrected(odometry_state *run) {
+    return !run->loops || write_poses(run, run->session->input_count - 1);
 }
 
 /* ---- scans ---- */
@@ -197,15 +202,6 @@ static int add_scan(odometry_state *run, job *j, int index, double *T) {
     report_frame(j, &f);
     memcpy(T, f.T_world_frame, sizeof f.T_world_frame);
     return f.good ? EXIT_DONE : EXIT_NOT_CONVERGED;
-}
-
-/* Writes the poses up to this one. Before any scan was read they wait: a run that reads none writes none. */
-static bool write_poses(odometry_state *run, int index) {
-    bool good = true;
-    for (; good && run->good + run->lost > 0 && run->written <= index; run->written++) {
-        good = write_pose(run, run->written);
-    }
-    return good;
 }
 
 static int process_scan(odometry_state *run, scan_read *scan) {

@@ -105,6 +105,8 @@ expect 1 pcgpu odometry --cpu s0.bin s1.bin s2.bin s3.bin s4.bin s5.bin s6.bin -
 stderr_has '^pcgpu: s3.bin: No such file'
 stderr_has '^pcgpu: s4.bin: 24 bytes are not whole records'
 stderr_has 'gaps.txt: 2 of 7 scans have no pose: 0 lost, 2 not read'
+expect 1 pcgpu odometry --loops missing.bin
+stdout_is ''
 expect 1 pcgpu odometry missing.bin
 stdout_is ''
 stderr_has 'standard output: 1 of 1 scans have no pose: 0 lost, 1 not read; the trajectory is not written$'
