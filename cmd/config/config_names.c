@@ -20,7 +20,10 @@ static bool is_file(const char *path) {
 /* "pillar.yaml" counts, too. */
 const char *config_built_in(const char *given) {
     const size_t n = strcspn(given, ".");
-    for (const config_text *c = config_texts; c->name && !is_file(given); c++) {
+    if (is_file(given)) {
+        return NULL;
+    }
+    for (const config_text *c = config_texts; c->name; c++) {
         if (strlen(c->name) == n && strncmp(c->name, given, n) == 0 && (!given[n] || strcmp(given + n, ".yaml") == 0)) {
             return c->text;
         }
