@@ -56,7 +56,7 @@ bool bench_run(const char *const *words, const char *printed, const char *messag
     if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 4)) {
         if (open_lines(&lines, messages, why)) {
             while (next_line(&lines)) {
-                report_captured(lines.line);
+                report_captured(lines.line, NULL);
             }
             close_lines(&lines);
         }

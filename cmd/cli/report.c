@@ -82,45 +82,56 @@ static bool is_shown(report_kind kind) {
            (kind == REPORT_DETAIL ? verbose : !quiet && (kind != REPORT_SUMMARY || verbose || (terminal && !many)));
 }
 
-/* Warnings by their texts, whose digits do not matter: of a thousand inputs with the same one, the first are shown. */
-enum { WARNINGS = 32, SHOWN_WARNINGS = 3 };
+/* Warnings, and errors of many inputs, by their texts, in which digits and the name of the input do not matter: of a
+ * thousand inputs with the same one, the first are shown. */
+enum { SENTENCES = 32, SHOWN = 3 };
 static struct {
     char text[256];
+    bool error;
     int count;
-} warnings[WARNINGS];
+} sentences[SENTENCES];
 
-/* Whether a warning was shown often enough; counts it. `end`: of its text. Called with the lock held. */
-static bool is_enough(const char *text, const char *end) {
-    char key[sizeof warnings->text];
+/* Whether a sentence was shown often enough; counts it. `end`: of its text. Called with the lock held. */
+static bool is_enough(bool error, const char *text, const char *end, const char *name) {
+    char key[sizeof sentences->text];
+    const size_t length = name ? strlen(name) : 0;
     size_t n = 0;
     for (; text < end && n + 1 < sizeof key; text++) {
         const bool digit = *text >= '0' && *text <= '9';
-        if (!digit || n == 0 || key[n - 1] != 'N') {
+        if (length > 0 && (size_t)(end - text) >= length && memcmp(text, name, length) == 0) {
+            text += length - 1;
+        } else if (!digit || n == 0 || key[n - 1] != 'N') {
             key[n++] = digit ? 'N' : *text;
         }
     }
     key[n] = '\0';
-    for (int i = 0; i < WARNINGS && !verbose; i++) {
-        if (warnings[i].count == 0) {
-            memcpy(warnings[i].text, key, sizeof key);
+    for (int i = 0; i < SENTENCES && !verbose; i++) {
+        if (sentences[i].count == 0) {
+            memcpy(sentences[i].text, key, sizeof key);
+            sentences[i].error = error;
         }
-        if (strcmp(warnings[i].text, key) == 0) {
-            return ++warnings[i].count > SHOWN_WARNINGS;
+        if (sentences[i].error == error && strcmp(sentences[i].text, key) == 0) {
+            return ++sentences[i].count > SHOWN;
         }
     }
     return false;
 }
 
 void report_repeated(void) {
-    long long more = 0;
-    for (int i = 0; i < WARNINGS; i++) {
-        more += warnings[i].count > SHOWN_WARNINGS ? warnings[i].count - SHOWN_WARNINGS : 0;
-        warnings[i].count = 0;
+    long long more[2] = {0, 0};
+    for (int i = 0; i < SENTENCES; i++) {
+        more[sentences[i].error] += sentences[i].count > SHOWN ? sentences[i].count - SHOWN : 0;
+        sentences[i].count = 0;
     }
-    if (more > 0) {
-        report_warning(NULL, "%lld more of these warnings; -v prints all", more);
+    if (more[0] > 0) {
+        report_warning(NULL, "%lld more of these warnings; -v prints all", more[0]);
+    }
+    if (more[1] > 0) {
+        report_error(NULL, "%lld more of these errors; -v prints all, --json has the one of each input", more[1]);
     }
 }
+
+#define CAPTURED_ERROR "\1" /* begins its line; a text has no such character, which is escaped */
 
 /* Control sequences for the terminal are escaped. */
 static void print(report_kind kind, const char *name, const char *format, va_list args) {
@@ -134,14 +145,14 @@ static void print(report_kind kind, const char *name, const char *format, va_lis
     }
     FILE *out = captured ? captured : stderr;
     pthread_mutex_lock(&progress.lock);
-    if (out == stderr && kind == REPORT_WARNING && is_enough(text, text + strlen(text))) {
+    if (out == stderr && kind == REPORT_WARNING && is_enough(false, text, text + strlen(text), NULL)) {
         pthread_mutex_unlock(&progress.lock);
         return;
     }
     if (out == stderr) {
         erase();
     }
-    fputs("pcgpu: ", out);
+    fputs(out == captured && kind == REPORT_ERROR ? CAPTURED_ERROR "pcgpu: " : "pcgpu: ", out);
     print_shown(out, place);
     print_shown(out, name ? name : "");
     fprintf(out, "%s%s", name ? ": " : "", kind == REPORT_WARNING ? WARNING : "");
@@ -168,14 +179,17 @@ int report_error(const char *name, const char *format, ...) {
     return EXIT_FAILED;
 }
 
-void report_captured(const char *lines) {
+void report_captured(const char *lines, const char *name) {
     if (lines) {
         pthread_mutex_lock(&progress.lock);
         erase();
         for (const char *end; *lines; lines = end) {
+            const bool error = *lines == CAPTURED_ERROR[0];
+            lines += error;
             end = strchrnul(lines, '\n');
-            const char *text = memmem(lines, (size_t)(end - lines), ": " WARNING, sizeof WARNING + 1);
-            if (!text || !is_enough(text + sizeof WARNING + 1, end)) {
+            const char *warning = memmem(lines, (size_t)(end - lines), ": " WARNING, sizeof WARNING + 1);
+            const char *text = error ? lines : warning ? warning + sizeof WARNING + 1 : NULL;
+            if (!text || !is_enough(error, text, end, name)) {
                 fprintf(stderr, "%.*s\n", (int)(end - lines), lines);
             }
             end += *end == '\n';

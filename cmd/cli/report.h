@@ -16,7 +16,8 @@ typedef enum progress_mode { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF } progress
 void report_progress(progress_mode mode);
 /* Sets the line of a list for later messages: "pcgpu: LIST:LINE: NAME: text". NULL ends it. */
 void report_place(const char *list, int64_t line);
-/* A warning that many inputs have is printed for the first of them; report_repeated prints how many more there were. */
+/* A warning or an error that many inputs have is printed for the first three; report_repeated prints how many more there
+ * were. */
 void report_repeated(void);
 /* A summary is printed when standard error is a terminal, or with -v; a detail with -v; only errors with -q. */
 typedef enum report_kind { REPORT_ERROR, REPORT_WARNING, REPORT_RESULT, REPORT_SUMMARY, REPORT_DETAIL } report_kind;
@@ -29,7 +30,8 @@ int report_error(const char *name, const char *format, ...) __attribute__((forma
 #define report_detail(...)  report(REPORT_DETAIL, __VA_ARGS__)
 /* Messages of this thread go to `stream` from now on; NULL: to standard error. report_captured prints such lines. */
 void report_capture(FILE *stream);
-void report_captured(const char *lines);
+/* `name`: of the input that they are of, which does not matter for equal errors; or NULL. */
+void report_captured(const char *lines, const char *name);
 /* Where the last error of this thread is kept, the "error" of --json, or NULL. */
 enum { REPORT_ERROR_SIZE = 1024 };
 void report_keep_error(char *error);

@@ -79,7 +79,7 @@ static void free_printed(pipeline *p, int i) {
 static void print_kept(pipeline *p) {
     for (; p->printed < p->jobs && p->kept[p->printed] && !ends_run(p->worst); p->printed++) {
         printed *k = p->kept[p->printed];
-        report_captured(k->texts[MESSAGES].data);
+        report_captured(k->texts[MESSAGES].data, session_input_of(p->session, p->printed));
         copy_text(&k->texts[OUT], stdout);
         copy_text(&k->texts[LINES], p->session->lines);
         copy_text(&k->texts[JSON], p->session->json.stream);
