@@ -57,6 +57,9 @@ typedef enum pcgpu_log_level { PCGPU_LOG_WARNING, PCGPU_LOG_INFO } pcgpu_log_lev
 /* The library calls it on the caller's thread with one line without a newline. `message` is valid during the call. */
 typedef void (*pcgpu_log_fn)(void *user, pcgpu_log_level level, const char *message);
 
+/* How sentences spell a parameter: max_distance, --max-distance. PYTHON differs from C in device='cpu'. */
+typedef enum pcgpu_names { PCGPU_NAMES_C, PCGPU_NAMES_OPTIONS, PCGPU_NAMES_PYTHON } pcgpu_names;
+
 typedef struct pcgpu_settings {
     size_t struct_size;  /* set by pcgpu_settings_init */
     pcgpu_device device; /* default AUTO */
@@ -69,6 +72,7 @@ typedef struct pcgpu_settings {
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;
     const char *scratch; /* folder of temporary files, for files in pieces; the caller's. NULL (default): /var/tmp */
+    pcgpu_names names;   /* in errors and log lines, default C */
 } pcgpu_settings;
 
 typedef struct pcgpu_context pcgpu_context;

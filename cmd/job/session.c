@@ -117,7 +117,7 @@ static bool check_skipping(const session *s, reason *why) {
     const char *joins = session_joins(s);
     return !o->skip_existing ||
            (joins      ? refuse(why, "a %s is one output; leave --skip-existing or --%s out", joins, joins)
-            : o->force ? refuse(why, "force replaces outputs and skip-existing keeps them; give one of them")
+            : o->force ? refuse(why, "--force replaces outputs and --skip-existing keeps them; give one of them")
                        : true);
 }
 
@@ -180,6 +180,7 @@ void session_settings(session *s, pcgpu_settings *settings) {
     settings->compression = o->compression > 0 ? o->compression : -1;
     settings->scratch = getenv("TMPDIR");
     settings->scratch = settings->scratch && *settings->scratch ? settings->scratch : NULL;
+    settings->names = PCGPU_NAMES_OPTIONS;
     settings->log = report_log;
     settings->log_user = &s->name;
 }

@@ -75,10 +75,10 @@ static bool take_list(session *s, reason *why) {
         return true;
     }
     if (o->follow && !o->recursive) {
-        return refuse(why, "follow is for the sub-folders that -r takes; give -r, or leave it out");
+        return refuse(why, "--set follow is for the sub-folders that -r takes; give -r, or leave it out");
     }
     if (o->zero_ends && !o->files_from) {
-        return refuse(why, "null is for the names of --files-from; leave it out");
+        return refuse(why, "--null is for the names of --files-from; leave it out");
     }
     find_output_folders(s, &outputs);
     const bool good = input_list_make(&how, s->inputs, s->input_count, &s->list, why);

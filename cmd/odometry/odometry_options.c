@@ -46,14 +46,14 @@ static bool check_model(const session *s, reason *why) {
                                                         "--output, or give --reference model"));
     }
     return !option_given_here(o, "color", s->command) || o->output || o->mesh ||
-           refuse(why, "color is for the outputs of the model; give -o or --mesh, or leave it out");
+           refuse(why, "--color is for the outputs of the model; give -o or --mesh, or leave it out");
 }
 
 /* A map takes the place of the references. */
 static bool check_map(const session *s, bool images, reason *why) {
     static const char *const of_no_map[] = {"reference", "loops"};
     return !odometry_own(s->options)->map ||
-           ((!images || refuse(why, "map is for scans, and depth images are given; leave it out, or give scans")) &&
+           ((!images || refuse(why, "--map is for scans, and depth images are given; leave it out, or give scans")) &&
             (s->options->registration.method == PCGPU_REGISTER_NDT ||
              refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
             register_refuse(s, of_no_map, 2, "has no effect with --map, which is what scans are registered to", why));

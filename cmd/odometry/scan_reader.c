@@ -97,8 +97,12 @@ static void *read_all(void *user) {
 scan_reader *scan_reader_open(const session *s, const double *poses, bool images) {
     scan_reader *r = heap_zeroed(1, sizeof *r);
     *r = (scan_reader){.session = s, .poses = poses, .images = images};
-    const pcgpu_settings settings = {
-        .struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1, .log = keep_log, .log_user = r};
+    const pcgpu_settings settings = {.struct_size = sizeof settings,
+                                     .device = PCGPU_DEVICE_CPU,
+                                     .threads = 1,
+                                     .names = PCGPU_NAMES_OPTIONS,
+                                     .log = keep_log,
+                                     .log_user = r};
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->change, NULL);
     heap_or_end(pcgpu_open(&settings, &r->context) == PCGPU_OK ? r->context : NULL); /* it has no other error */

@@ -85,7 +85,7 @@ bool register_check_scans(const session *s, int each, reason *why) {
     for (int i = 0; i < s->input_count && o->registration.beam_correction != 0; i++) {
         const pcgpu_format_info *format = input_format(s, s->inputs[i]);
         if (format && format->depth) {
-            wrong = "beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
+            wrong = "--set beam-correction is for the scans of a LiDAR, and a depth image is given; leave it out";
         }
     }
     for (int i = 0;
@@ -94,8 +94,8 @@ bool register_check_scans(const session *s, int each, reason *why) {
         if (!wrong && register_is_projective(s, s->inputs + i, each)) {
             wrong =
                 o->registration.keep_carrier
-                    ? "keep-carrier is for clouds, and depth images are given; leave it out"
-                    : "min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
+                    ? "--set keep-carrier is for clouds, and depth images are given; leave it out"
+                    : "--set min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
                       "--camera";
         }
     }
@@ -115,7 +115,7 @@ bool register_check(const session *s, reason *why) {
         clouds = clouds || !projective;
     }
     if (any && given(s, "method")) {
-        wrong = "method is for association nearest, and projective is given; give one of them";
+        wrong = "--method is for association nearest, and projective is given; give one of them";
     } else if (any && s->options->registration.search == PCGPU_SEARCH_ALWAYS) {
         wrong = "init: a search for a start needs association nearest; give that, or a FILE with the initial transform";
     }

@@ -16,9 +16,9 @@ bool register_resolve_options(option_values *options, const command_info *comman
         wrong = MERGE_WITHOUT_OUTPUT;
     }
     if (options->skip_existing && !(options->pairs && options->output)) {
-        wrong = "skip-existing is for --pairs with --output DIR/; leave it out";
+        wrong = "--skip-existing is for --pairs with --output DIR/; leave it out";
     } else if (options->shard && !options->pairs) {
-        wrong = "shard is for --pairs; leave it out";
+        wrong = "--shard is for --pairs; leave it out";
     }
     return !wrong || refuse(why, "%s", wrong);
 }

@@ -45,28 +45,28 @@ static bool resolve_options(option_values *options, const command_info *command,
     if (p->count == 0 && p->ratio == 0 && p->min_distance == 0) {
         wrong = "how many points? give --count N, --ratio R or --min-distance D";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && p->min_distance != 0) {
-        wrong = "min-distance is for farthest point sampling; leave it out or give --method fps";
+        wrong = "--min-distance is for farthest point sampling; leave it out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_RANDOM && own->distances) {
         wrong = "random sampling has no distances; leave --distances out or give --method fps";
     } else if (p->method == PCGPU_SAMPLE_FPS && p->start != PCGPU_START_RANDOM &&
                option_given_here(options, "seed", command)) {
-        wrong = "seed is for --method random and --start random; give one of them, or leave --seed out";
+        wrong = "--seed is for --method random and --start random; give one of them, or leave --seed out";
     } else if (own->pad != PAD_NONE && p->count == 0) {
-        wrong = "pad fills up to --count; give it, or leave --pad out";
+        wrong = "--pad fills up to --count; give it, or leave --pad out";
     } else if (p->at_most && (p->count == 0 || bounded)) {
-        wrong = bounded ? "with min-distance --count is an upper bound already; leave --at-most out"
-                        : "at-most is for --count; give it, or leave --at-most out";
+        wrong = bounded ? "with --min-distance --count is an upper bound already; leave --at-most out"
+                        : "--at-most is for --count; give it, or leave --at-most out";
     } else if (p->at_most && own->pad != PAD_NONE) {
-        wrong = "at-most writes fewer points and pad fills them up; give one of them";
+        wrong = "--at-most writes fewer points and --pad fills them up; give one of them";
     } else if (options->batch && own->seeds) {
         wrong = "seeds are records of one input; leave --batch out";
     } else if (options->batch && (p->count == 0 || p->at_most || (bounded && own->pad == PAD_NONE))) {
         wrong = "the inputs of a batch have one number of points; give --count N, with --pad where some have fewer";
     }
     if (!wrong && options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
-        wrong = "memory: files in pieces are sampled on the CPU; leave memory or cuda out";
+        wrong = "--set memory: files in pieces are sampled on the CPU; leave --set memory or --cuda out";
     } else if (!wrong && options->memory && options->batch) {
-        wrong = "memory: the inputs of a batch are read as a whole; leave memory or batch out";
+        wrong = "--set memory: the inputs of a batch are read as a whole; leave --set memory or --batch out";
     }
     return wrong ? refuse(why, "%s", wrong) : sweeps_settle(options, command, why);
 }

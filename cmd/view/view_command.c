@@ -80,7 +80,7 @@ static bool check_options(const session *s, const pc_scene *scene, reason *why) 
         lines = lines || scene->layers[i].kind == PC_LINE;
     }
     if (s->options->ground_truth && !lines) {
-        return refuse(why, "ground-truth is for trajectories; leave it out, or give the poses");
+        return refuse(why, "--ground-truth is for trajectories; leave it out, or give the poses");
     }
     for (int i = 0; i < 3 && scene->layers[0].kind == PC_IMAGE; i++) {
         if (option_given(s->options, views[i], s->command)) {
@@ -172,7 +172,7 @@ static bool resolve_options(option_values *o, const command_info *command, reaso
         return true;
     }
     if (o->skip_existing || o->shard) {
-        return refuse(why, "%s is for one picture per input; give -o DIR/", o->shard ? "shard" : "skip-existing");
+        return refuse(why, "--%s is for one picture per input; give -o DIR/", o->shard ? "shard" : "skip-existing");
     }
     return o->output || o->dry_run || terminal_has_colors() ||
            refuse(why,

@@ -12,10 +12,10 @@ bool view_is_page(const job *j) {
 bool view_check_page(const option_values *o, const command_info *command, reason *why) {
     const bool page = o->output && output_is_page(o, option_by_name("output", FOR_VIEW), o->output);
     if (o->picture_format != PICTURE_AUTO && !o->output) {
-        return refuse(why, "output-format is for a file, and there is no output; give -o");
+        return refuse(why, "--output-format is for a file, and there is no output; give -o");
     }
     if (page && option_given(o, "size", command)) {
-        return refuse(why, "size is for a picture, and a page has the size of its window; leave it out");
+        return refuse(why, "--size is for a picture, and a page has the size of its window; leave it out");
     }
     return !page || view_own(o)->from != PC_FROM_SENSOR ||
            refuse(why, "from sensor is a range image, which a page does not have; give another --from, or a .png");

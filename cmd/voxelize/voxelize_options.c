@@ -39,7 +39,7 @@ static bool settle_layout(option_values *options, const command_info *command, r
 static bool resolve_options(option_values *options, const command_info *command, reason *why) {
     const pcgpu_voxelize_params *p = &voxelize_own(options)->params;
     if (option_given(options, "split", command) && !voxelize_own(options)->detector) {
-        return refuse(why, "split is for a --config of OpenPCDet, and none is given; leave it out");
+        return refuse(why, "--set split is for a --config of OpenPCDet, and none is given; leave it out");
     }
     if (!settle_layout(options, command, why)) {
         return false;
@@ -51,10 +51,11 @@ static bool resolve_options(option_values *options, const command_info *command,
         return refuse(why, "the inputs of a batch need one grid; give --range X0,Y0,Z0,X1,Y1,Z1");
     }
     if (options->memory && options->device.device == PCGPU_DEVICE_CUDA) {
-        return refuse(why, "memory: files in pieces are voxelized on the CPU; leave memory or cuda out");
+        return refuse(why, "--set memory: files in pieces are voxelized on the CPU; leave --set memory or --cuda out");
     }
     if (options->memory && options->batch) {
-        return refuse(why, "memory: the inputs of a batch are read as a whole; leave memory or batch out");
+        return refuse(why,
+                      "--set memory: the inputs of a batch are read as a whole; leave --set memory or --batch out");
     }
     return (p->range_auto || range_check(p->range, "range", why)) && sweeps_settle(options, command, why);
 }

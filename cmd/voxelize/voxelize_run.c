@@ -47,17 +47,17 @@ static void summarize(const job *j, const pcgpu_voxels *v) {
     report_summary(
         j->names[0],
         "%lld voxels, %lld points kept; dropped: %lld out of range, %lld not finite, %lld at the origin, %lld "
-        "over max-points, %lld over max-voxels",
+        "over --max-points, %lld over --max-voxels",
         (long long)v->count, (long long)v->kept, (long long)v->out_of_range, (long long)v->run.non_finite,
         (long long)v->run.at_origin, (long long)v->over_points, (long long)v->over_voxels);
     report_detail(
         j->names[0],
-        "%lld points in range in %lld voxels: %.4g per voxel on average, %lld at most; max-points loses %.3g %% of "
+        "%lld points in range in %lld voxels: %.4g per voxel on average, %lld at most; --max-points loses %.3g %% of "
         "them",
         (long long)v->in_range, (long long)v->voxels_found, mean_occupancy(v), (long long)v->largest,
         100 * lost_to_max_points(v));
     if (v->over_voxels > 0) {
-        report_warning(j->names[0], "%lld of %lld voxels are over max-voxels; %lld points were dropped with them",
+        report_warning(j->names[0], "%lld of %lld voxels are over --max-voxels; %lld points were dropped with them",
                        (long long)(v->voxels_found - v->count), (long long)v->voxels_found, (long long)v->over_voxels);
     }
 }
@@ -116,8 +116,8 @@ int voxels_check(job *j, pcgpu_voxels *v) {
     if (voxelize_own(j->session->options)->strict && (v->over_points > 0 || v->over_voxels > 0)) {
         report_error(
             j->names[0],
-            "%lld points over max-points and %lld over max-voxels (the fullest of %lld voxels has %lld), which strict "
-            "does not allow; raise the limits, or leave strict out",
+            "%lld points over --max-points and %lld over --max-voxels (the fullest of %lld voxels has %lld), which --set strict "
+            "does not allow; raise the limits, or leave it out",
             (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
         pcgpu_voxels_free(v);
         return EXIT_FAILED;

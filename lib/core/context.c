@@ -46,6 +46,7 @@ pcgpu_status pc_context_open(const pcgpu_settings *settings, const pc_backend *c
     }
     c->errors.log = c->settings.log;
     c->errors.log_user = c->settings.log_user;
+    c->errors.names = c->settings.names;
     if (c->settings.threads < 0 || c->settings.threads > 4096) {
         return pc_fail(c, PCGPU_ERROR_ARGUMENT, "%d threads; give 1 to 4096, or 0 for all", c->settings.threads);
     }

@@ -32,12 +32,43 @@ void pc_clear_error(pcgpu_context *context) {
     errors_of(context)->text[0] = '\0';
 }
 
+static bool is_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+}
+
+void pc_spell(char *text, size_t size, pcgpu_names names) {
+    char *at = names == PCGPU_NAMES_OPTIONS ? NULL : strstr(text, "--");
+    for (; at; at = strstr(at + 1, "--")) {
+        const size_t begin = strncmp(at, "--set ", 6) == 0 ? 6 : 2;
+        size_t end = begin;
+        char name[64], rest[1024];
+        while (is_name(at[end])) {
+            end++;
+        }
+        if (end == begin || (at > text && !strchr(" ('\"", at[-1]))) {
+            continue; /* not a name, or the middle of a word, as in the name of a file */
+        }
+        snprintf(name, sizeof name, "%.*s", (int)(end - begin), at + begin);
+        if (strcmp(name, "cpu") == 0) {
+            snprintf(name, sizeof name, names == PCGPU_NAMES_C ? "PCGPU_DEVICE_CPU" : "device='cpu'");
+        } else if (strcmp(name, "output-format") == 0) {
+            snprintf(name, sizeof name, "format");
+        }
+        for (size_t i = 0; name[i]; i++) {
+            name[i] = name[i] == '-' ? '_' : name[i];
+        }
+        snprintf(rest, sizeof rest, "%s", at + end);
+        snprintf(at, size - (size_t)(at - text), "%s%s", name, rest);
+    }
+}
+
 pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...) {
     pc_errors *errors = errors_of(context);
     va_list args;
     va_start(args, format);
     vsnprintf(errors->text, sizeof errors->text, format, args);
     va_end(args);
+    pc_spell(errors->text, sizeof errors->text, errors->names);
     return status;
 }
 
@@ -73,6 +104,7 @@ void pc_log(pcgpu_context *context, pcgpu_log_level level, const char *format, .
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
+    pc_spell(line, sizeof line, errors->names);
     errors->log(errors->log_user, level, line);
 }
 

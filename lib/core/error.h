@@ -32,7 +32,12 @@ typedef struct pc_errors {
     char text[1024];  /* the last error, or empty */
     pcgpu_log_fn log; /* NULL: no log */
     void *log_user;
+    pcgpu_names names; /* how parameters are spelled in both */
 } pc_errors;
+
+/* Spells the parameters of a sentence for the caller. In the source of the library they are options of the program, as
+ * "--max-distance" at the begin of a word, and "--set NAME". */
+void pc_spell(char *text, size_t size, pcgpu_names names);
 
 /* Records the sentence for pcgpu_last_error and returns `status`. */
 pcgpu_status pc_fail(pcgpu_context *context, pcgpu_status status, const char *format, ...)

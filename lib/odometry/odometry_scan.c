@@ -120,10 +120,11 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     const int column = pc_time_column(cloud, p->time_column);
     return timed || may_lack
                ? PCGPU_OK
-               : pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                         "column %d ('%s') has one time for all points, as float32; give time-column, times since the "
-                         "start of the sweep, or another --deskew",
-                         column, cloud->names[column]);
+               : pc_fail(
+                     context, PCGPU_ERROR_ARGUMENT,
+                     "column %d ('%s') has one time for all points, as float32; give --set time-column, times since the "
+                     "start of the sweep, or another --deskew",
+                     column, cloud->names[column]);
 }
 
 /* A result of a scene that hardly constrains a direction counts wherever it is from so many times the least score on.

@@ -201,7 +201,8 @@ static pcgpu_status run_in_turn(const pair_set *set) {
 
 /* The context of a thread, opened when it is first needed: the next call finds its memory there. */
 static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_context **own) {
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1};
+    const pcgpu_settings settings = {
+        .struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1, .names = context->settings.names};
     pcgpu_status status = PCGPU_OK;
     if (!context->helpers[thread]) {
         status = pc_context_open(&settings, context->cpu, context->gpu, &context->helpers[thread]);

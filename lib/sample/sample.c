@@ -91,7 +91,7 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
     }
     if (wanted > left) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld samples asked of %lld usable points; ask for %lld or fewer, or give at-most",
+                       "%lld samples asked of %lld usable points; ask for %lld or fewer, or give --at-most",
                        (long long)wanted, (long long)n, (long long)n);
     }
     *count = wanted;

@@ -48,21 +48,6 @@ PyObject *exception_of(pcgpu_status status) {
     }
 }
 
-/* The sentences of the library name options of the program; these are parameters here. */
-std::string in_python(std::string text) {
-    for (size_t at = text.find("--cpu"); at != std::string::npos; at = text.find("--cpu")) {
-        text.replace(at, 5, "device='cpu'");
-    }
-    for (size_t at = text.find("--"); at != std::string::npos; at = text.find("--", at)) {
-        text.erase(at, 2);
-    }
-    return text;
-}
-
-std::string sentence_of(const pcgpu_context *context) {
-    return in_python(pcgpu_last_error(context));
-}
-
 /* Opens without the GIL: CUDA starts in here. */
 slot *open_slot(place where) {
     if (cuda_lost && where.device == PCGPU_DEVICE_CUDA) {
@@ -78,13 +63,14 @@ slot *open_slot(place where) {
     settings.threads = where.threads;
     settings.log = log_line;
     settings.log_user = s;
+    settings.names = PCGPU_NAMES_PYTHON;
     pcgpu_status status;
     {
         nb::gil_scoped_release released;
         status = pcgpu_open(&settings, &s->context);
     }
     if (status != PCGPU_OK) {
-        const std::string sentence = sentence_of(s->context);
+        const std::string sentence = pcgpu_last_error(s->context);
         pcgpu_close(s->context);
         delete s;
         raise(exception_of(status), sentence);
@@ -159,15 +145,14 @@ outcome::outcome(pcgpu_status status, slot *of) : status(status) {
         lines.swap(of->lines);
     }
     if (status != PCGPU_OK) {
-        sentence = sentence_of(of->context);
+        sentence = pcgpu_last_error(of->context);
     }
 }
 
 void outcome::finish() {
     if (!lines.empty()) {
         nb::object logger = nb::module_::import_("logging").attr("getLogger")("pcgpu");
-        for (auto &[level, logged] : lines) {
-            const std::string text = in_python(logged);
+        for (auto &[level, text] : lines) {
             nb::object line = nb::steal(PyUnicode_DecodeUTF8(text.c_str(), (Py_ssize_t)text.size(), "replace"));
             logger.attr(level == PCGPU_LOG_WARNING ? "warning" : "info")("%s", line);
         }

@@ -32,21 +32,21 @@ makes x.ply means.ply pcgpu voxelize $GRID --max-points 5 a.bin -o means.ply
     for I in 1 2 3 4 5; do echo '0.5 0.5 0.5 1'; done
     echo '1.5 0.5 0.5 1'; echo '2.5 0.5 0.5 1'; echo '2.5 0.5 0.5 1'; } | floats > drops.bin
 expect 0 pcgpu voxelize $GRID --drop-origin --max-points 3 --max-voxels 2 -v --json - -o d.bin drops.bin
-stderr_has '2 voxels, 4 points kept; dropped: 3 out of range, 2 not finite, 1 at the origin, 2 over max-points, 2 over max-voxels'
-stderr_has '8 points in range in 3 voxels: 2\.667 per voxel on average, 5 at most; max-points loses 25 % of them'
+stderr_has '2 voxels, 4 points kept; dropped: 3 out of range, 2 not finite, 1 at the origin, 2 over --max-points, 2 over --max-voxels'
+stderr_has '8 points in range in 3 voxels: 2\.667 per voxel on average, 5 at most; --max-points loses 25 % of them'
 for MEMBER in '"points_in": 14' '"non_finite": 2' '"at_origin": 1' '"kept": 4' '"out_of_range": 3' '"over_points": 2' \
     '"over_voxels": 2' '"in_range": 8' '"voxels": 2' '"voxels_found": 3' '"largest": 5' '"lost_to_max_points": 0.25' \
     '"points_per_voxel": 2.66666'; do
     stdout_has "[ {]$MEMBER"
 done
 expect 0 pcgpu voxelize --range 100,100,100,104,104,104 --voxel-size 1 -v --json - -o /dev/null drops.bin
-stderr_has '0 points in range in 0 voxels: 0 per voxel on average, 0 at most; max-points loses 0 % of them'
+stderr_has '0 points in range in 0 voxels: 0 per voxel on average, 0 at most; --max-points loses 0 % of them'
 
 # --set strict: what the limits drop fails the input; other reasons do not. The others of several inputs are written.
 expect 0 pcgpu voxelize $GRID --set strict --max-points 6 --max-voxels 3 drops.bin -f -o d.bin
 for LIMITS in '--max-points 5' '--max-voxels 2'; do # one less than what there is, the origin included
     expect 1 pcgpu voxelize $GRID --set strict $LIMITS drops.bin -o x.bin --set coords=xc --set counts=xn --set point-voxel=xp --json x.json
-    stderr_has '^pcgpu: drops\.bin: .*(1 points over max-points and 0|0 points over max-points and 2) over max-voxels.*; raise'
+    stderr_has '^pcgpu: drops\.bin: .*(1 points over --max-points and 0|0 points over --max-points and 2) over --max-voxels.*; raise'
     grep -q '"exit_code": 1, "failed": true, "error": ".*strict' x.json || die 'x.json does not say why'
     rm x.json
     absent x.bin xc xn xp
