@@ -16,8 +16,8 @@ typedef enum progress_mode { PROGRESS_AUTO, PROGRESS_ON, PROGRESS_OFF } progress
 void report_progress(progress_mode mode);
 /* Sets the line of a list for later messages: "pcgpu: LIST:LINE: NAME: text". NULL ends it. */
 void report_place(const char *list, int64_t line);
-/* A warning or an error that many inputs have is printed for the first three; report_repeated prints how many more there
- * were. */
+/* A warning or an error that many inputs have is printed for the first three; report_repeated prints how many more
+ * there were. */
 void report_repeated(void);
 /* A summary is printed when standard error is a terminal, or with -v; a detail with -v; only errors with -q. */
 typedef enum report_kind { REPORT_ERROR, REPORT_WARNING, REPORT_RESULT, REPORT_SUMMARY, REPORT_DETAIL } report_kind;

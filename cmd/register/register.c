@@ -228,6 +228,10 @@ static int write_aligned(job *j, const double T[16]) {
                   job_code(j, clouds_merge(j->session->context, job_output_name(j, "output"), aligned, 2, &merged)));
     }
     code = job_write_cloud(j, merges ? &merged : &aligned[0]);
+    const char *name = job_output_name(j, "output"), *dot = strrchr(name, '.');
+    if (code == EXIT_DONE && dot && strcmp(dot, ".txt") == 0 && !register_own(j->session->options)->transform) {
+        report_warning(name, "holds the points of the source, not the transform; that is written by --transform");
+    }
 done:
     pcgpu_cloud_free(&merged);
     pcgpu_cloud_free(&aligned[0]);

@@ -95,8 +95,8 @@ bool register_check_scans(const session *s, int each, reason *why) {
             wrong =
                 o->registration.keep_carrier
                     ? "--set keep-carrier is for clouds, and depth images are given; leave it out"
-                    : "--set min-range is for clouds, and depth images are given; leave it out, or give min_depth of their "
-                      "--camera";
+                    : "--set min-range is for clouds, and depth images are given; leave it out, or give min_depth of "
+                      "their --camera";
         }
     }
     return !wrong || refuse(why, "%s", wrong);

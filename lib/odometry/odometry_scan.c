@@ -122,8 +122,8 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
                ? PCGPU_OK
                : pc_fail(
                      context, PCGPU_ERROR_ARGUMENT,
-                     "column %d ('%s') has one time for all points, as float32; give --set time-column, times since the "
-                     "start of the sweep, or another --deskew",
+                     "column %d ('%s') has one time for all points, as float32; give --set time-column, times since "
+                     "the start of the sweep, or another --deskew",
                      column, cloud->names[column]);
 }
 

@@ -17,6 +17,9 @@ for METHOD in ndt plane gicp point; do
     [ "$(awk 'NF == 4' "$OUT" | wc -l)" -eq 4 ] || die 'no matrix'
 done
 quiet pcgpu register -q s.bin t.bin
+tells '^pcgpu: T\.txt: warning: holds the points of the source, not the transform; that is written by --transform$' \
+    pcgpu register s.bin t.bin -o T.txt
+quiet pcgpu register -q s.bin t.bin -f -o T.txt --transform U.txt
 tells "^pcgpu: s\\.bin -> t\\.bin: moved 0\\.80[0-9] m, turned " pcgpu register s.bin t.bin
 # The angle is that of the transform.
 sed 's/.*turned \([0-9.]*\) degree.*/\1/' "$ERR" | cat - "$PCGPU_SOURCE/testdata/street_T.txt" | awk '
