@@ -1,4 +1,5 @@
 /* pcgpu view: a picture of clouds, meshes, trajectories, depth images and voxels. */
+#include "cloud.h"
 #include "view_run.h"
 
 #include <string.h>
@@ -183,7 +184,6 @@ static bool resolve_options(option_values *o, const command_info *command, reaso
 static const char *const automatic[] = {"auto", NULL};
 static const char *const froms[] = {"auto", "iso", "top", "side", "front", "sensor", NULL};
 static const char *const colormaps[] = {"viridis", "turbo", "grey", NULL};
-static const char *const ups[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL};
 static const char *const picture_formats[] = {"auto", "png", "html", NULL};
 
 static const option_row rows[] = {
@@ -193,7 +193,7 @@ static const option_row rows[] = {
     {"from", 0, 0, 0, &type_choice, "WHERE", OWN_AT(view_values, from), 0, 0, froms,
      "Direction of the view: iso, a perspective from above and behind; top, side and front without perspective; "
      "sensor, the range image of a scan, azimuth by elevation. auto: iso, and top for trajectories alone."},
-    {"up", 0, 0, 0, &type_choice, "AXIS", OWN_AT(view_values, up), 0, 0, ups,
+    {"up", 0, 0, 0, &type_choice, "AXIS", OWN_AT(view_values, up), 0, 0, pc_up_names,
      "The axis that points up: x, y, z, -x, -y or -z. auto: z; -y in the frame of a camera, see DESCRIPTION of "
      "pcgpu-view(1)."},
     {"size", 0, 0, 0, &type_pixels, "WxH", OWN_AT(view_values, size), 16, 16384, NULL,

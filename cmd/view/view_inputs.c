@@ -1,4 +1,5 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
+#include "cloud.h"
 #include "evaluate.h"
 #include "trajectory.h"
 #include "view_run.h"
@@ -185,7 +186,8 @@ static bool is_seen_along_z(const pc_layer *l) {
     return inside;
 }
 
-/* z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone stays on a plane of y. */
+/* What a .ply says. Else z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone stays
+ * on a plane of y. */
 void view_settle_up(const session *s, pc_scene *scene) {
     const pc_up given = (pc_up)view_own(s->options)->up;
     bool camera = true;
@@ -195,8 +197,11 @@ void view_settle_up(const session *s, pc_scene *scene) {
                      ? scene->layers[0].kind != PC_LINE || (extent(l, 1) < extent(l, 2) && extent(l, 1) < extent(l, 0))
                      : is_seen_along_z(l);
     }
-    const bool image = scene->layers[0].kind == PC_IMAGE;
-    scene->up = image ? PC_UP_Z : given != PC_UP_AUTO ? given : camera ? PC_UP_MINUS_Y : PC_UP_Z;
+    pc_up up = scene->layers[0].kind == PC_IMAGE ? PC_UP_Z : given;
+    for (int i = 0; i < scene->count && up == PC_UP_AUTO; i++) {
+        up = scene->layers[i].cloud.header ? scene->layers[i].cloud.header->up : PC_UP_AUTO;
+    }
+    scene->up = up != PC_UP_AUTO ? up : camera ? PC_UP_MINUS_Y : PC_UP_Z;
 }
 
 void view_add_color(json *out, const pc_scene *scene, const char *color) {

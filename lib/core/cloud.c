@@ -47,6 +47,31 @@ pcgpu_header *pc_header_create(void) {
     return header;
 }
 
+const char *const pc_up_names[] = {"auto", "x", "y", "z", "-x", "-y", "-z", NULL};
+
+pc_up pc_up_of(const double direction[3]) {
+    double square = 0.0;
+    int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        square += direction[k] * direction[k];
+        axis = fabs(direction[k]) > fabs(direction[axis]) ? k : axis;
+    }
+    const pc_up up = (pc_up)(axis + (direction[axis] < 0.0 ? PC_UP_MINUS_X : PC_UP_X));
+    return 2.0 * direction[axis] * direction[axis] > square ? up : PC_UP_AUTO;
+}
+
+pcgpu_status pc_cloud_set_up(pcgpu_context *context, pcgpu_cloud *cloud, pc_up up) {
+    if (up == PC_UP_AUTO || cloud->header) {
+        return PCGPU_OK;
+    }
+    cloud->header = pc_header_create();
+    if (!cloud->header) {
+        return pc_fail_memory(context, sizeof *cloud->header, "the header of a cloud");
+    }
+    cloud->header->up = up;
+    return PCGPU_OK;
+}
+
 void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud) {
     if (header) {
         __atomic_fetch_add(&header->users, 1, __ATOMIC_RELAXED);

@@ -46,8 +46,21 @@ int pc_time_column(const pcgpu_cloud *cloud, int given);
 int pc_normal_column(const pcgpu_cloud *cloud);
 
 /* What a file holds besides columns, for writers of its format. */
+/* The axis of the coordinates that points up; AUTO: not known. pc_up_names has "auto", "x", ..., "-z". */
+typedef enum pc_up { PC_UP_AUTO, PC_UP_X, PC_UP_Y, PC_UP_Z, PC_UP_MINUS_X, PC_UP_MINUS_Y, PC_UP_MINUS_Z } pc_up;
+extern const char *const pc_up_names[];
+static inline int pc_up_axis(pc_up up) {
+    return ((int)up - 1) % 3;
+}
+static inline float pc_up_sign(pc_up up) {
+    return up >= PC_UP_MINUS_X ? -1.0f : 1.0f;
+}
+/* The axis within 45 degrees of a direction, or AUTO. */
+pc_up pc_up_of(const double direction[3]);
+
 typedef struct pcgpu_header {
     int users;               /* clouds that share it */
+    pc_up up;                /* of a .ply, in a line "comment up -y" */
     double viewpoint[7];     /* of a .pcd: the sensor's position and quaternion w x y z; all 0: not given */
     unsigned char begin[20]; /* of a .las: its bytes from 4 on: source of the file, encoding, GUID */
     unsigned char *records;  /* of a .las: records as extended ones, back to back */
@@ -56,6 +69,8 @@ typedef struct pcgpu_header {
 
 /* A header of one user, all zero; NULL without memory. */
 pcgpu_header *pc_header_create(void);
+/* Gives a cloud that has no header one with `up`. Errors: MEMORY. */
+pcgpu_status pc_cloud_set_up(pcgpu_context *context, pcgpu_cloud *cloud, pc_up up);
 void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud); /* accepts NULL */
 void pc_header_release(pcgpu_header *header);                   /* accepts NULL */
 

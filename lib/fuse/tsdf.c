@@ -13,6 +13,7 @@ struct pcgpu_volume {
     const pc_backend *backend;
     void *state;
     pcgpu_volume_stats stats;
+    double upward[3]; /* the sum of the cameras' directions -y, which point up on the whole */
 };
 
 /* Estimated seconds per frame on one CPU thread and on an H200, for AUTO. */
@@ -182,6 +183,9 @@ static pcgpu_status integrate(pcgpu_volume *v, const pcgpu_depth *depth, const p
     PC_TRY(v->backend->tsdf->integrate(v->context, v->state, &job));
     pc_depth_count(depth, low, high, &pixels); /* while a device works */
     s->frames++;
+    for (int k = 0; k < 3; k++) {
+        v->upward[k] -= T[4 * k + 1];
+    }
     s->blocks = job.blocks;
     s->bytes = job.bytes;
     s->run.points_in += pixels.pixels - pixels.no_return - pixels.out_of_range;
@@ -239,7 +243,7 @@ static pcgpu_status extract(pcgpu_volume *v, double min_weight, bool triangles, 
     PC_TRY(pc_volume_extract(v->context, &blocks, p->voxel_size, (float)p->truncation, (float)min_weight, triangles,
                              mesh));
     add_seconds(v, "surface", begin);
-    return PCGPU_OK;
+    return pc_cloud_set_up(v->context, &mesh->vertices, pc_up_of(v->upward));
 }
 
 pcgpu_status pcgpu_volume_mesh(pcgpu_volume *v, double min_weight, pcgpu_mesh *mesh) {

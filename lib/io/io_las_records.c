@@ -190,6 +190,9 @@ const char *pcgpu_cloud_take_header(pcgpu_cloud *out, const pcgpu_cloud *clouds,
         if (memcmp(first ? first->viewpoint : none, other ? other->viewpoint : none, sizeof none) != 0) {
             return "the viewpoints, which differ";
         }
+        if ((first ? first->up : PC_UP_AUTO) != (other ? other->up : PC_UP_AUTO)) {
+            return "the axes that point up, which differ";
+        }
         lost = same_records(first, other, false) ? lost : "records of the headers of all but the first";
     }
     pc_header_share(clouds[0].header, out);

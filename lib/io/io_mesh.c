@@ -83,6 +83,29 @@ static float *with_linear_colors(const pcgpu_cloud *v, int color) {
     return values;
 }
 
+/* The node: glTF has y up. */
+static int glb_node(char *out, size_t size, const pcgpu_cloud *v) {
+    static const double h = 0.70710678118654757; /* of a half turn about x or z, or a quarter of one: x, z, w */
+    static const double turns[][3] = {[PC_UP_X] = {0, h, h},
+                                      [PC_UP_Z] = {-h, 0, h},
+                                      [PC_UP_MINUS_X] = {0, -h, h},
+                                      [PC_UP_MINUS_Y] = {1, 0, 0},
+                                      [PC_UP_MINUS_Z] = {h, 0, h}};
+    const pc_up up = v->header ? v->header->up : PC_UP_AUTO;
+    const double *o = v->offset, *q = turns[up];
+    if (up == PC_UP_AUTO || up == PC_UP_Y) {
+        return snprintf(out, size, "{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}", o[0], o[1], o[2]);
+    }
+    const int axis = pc_up_axis(up);
+    const double sign = (double)pc_up_sign(up);
+    const double at[3] = {axis == 0 ? -sign * o[1] : o[0], sign * o[axis],
+                          axis == 1   ? -o[2]
+                          : axis == 2 ? -sign * o[1]
+                                      : o[2]};
+    return snprintf(out, size, "{\"mesh\":0,\"rotation\":[%.17g,0,%.17g,%.17g],\"translation\":[%.17g,%.17g,%.17g]}",
+                    q[0], q[1], q[2], at[0] + 0.0, at[1] + 0.0, at[2] + 0.0);
+}
+
 /* The scene: one mesh whose buffer holds the vertices with all columns, and then the triangles. The offset is the
  * translation of its node, which is float64. Without triangles a scene has no mesh, since an accessor must not be
  * empty. */
@@ -106,11 +129,12 @@ static int glb_scene(char *out, size_t size, const pcgpu_mesh *mesh, uint64_t ve
     if (mesh->triangles == 0) {
         return n + snprintf(out + n, size - (size_t)n, "\"scenes\":[{}]}");
     }
+    n += snprintf(out + n, size - (size_t)n, "\"scenes\":[{\"nodes\":[0]}],\"nodes\":[");
+    n += glb_node(out + n, size - (size_t)n, v);
     n += snprintf(out + n, size - (size_t)n,
-                  "\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}],"
-                  "\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0%s},\"indices\":1}]}],"
+                  "],\"meshes\":[{\"primitives\":[{\"attributes\":{\"POSITION\":0%s},\"indices\":1}]}],"
                   "\"buffers\":[{\"byteLength\":%llu}],",
-                  v->offset[0], v->offset[1], v->offset[2], attributes, (unsigned long long)(vertices + triangles));
+                  attributes, (unsigned long long)(vertices + triangles));
     n += snprintf(out + n, size - (size_t)n,
                   "\"bufferViews\":[{\"buffer\":0,\"byteLength\":%llu,\"byteStride\":%d,\"target\":34962},"
                   "{\"buffer\":0,\"byteOffset\":%llu,\"byteLength\":%llu,\"target\":34963}],",

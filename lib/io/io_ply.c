@@ -235,7 +235,8 @@ static pcgpu_status read_ply(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *
     for (const pc_ply_element *e = in.ply.elements; e < vertex; e++) {
         PC_TRY_OR(done, status, pc_ply_skip(&in, e));
     }
-    status = read_vertices(&in, vertex, bytes, cloud);
+    PC_TRY_OR(done, status, read_vertices(&in, vertex, bytes, cloud));
+    status = pc_cloud_set_up(file->context, cloud, in.ply.up);
 done:
     pc_ply_free(&in.ply);
     return status;

@@ -3,6 +3,7 @@
 #define PC_IO_PLY_H
 
 #include "buffer.h"
+#include "cloud.h"
 #include "io.h"
 
 typedef struct pc_ply_property {
@@ -20,6 +21,7 @@ typedef struct pc_ply_element {
 
 typedef struct pc_ply {
     bool ascii, swap;
+    pc_up up; /* by a comment that pcgpu writes; AUTO: there is none */
     size_t element_count, property_count;
     pc_ply_element *elements;
     pc_ply_property *properties;

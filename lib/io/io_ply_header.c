@@ -105,6 +105,18 @@ static pcgpu_status parse_property(const pc_file *file, const pc_text *text, pc_
     return PCGPU_OK;
 }
 
+/* Of "up -y", which follows the word comment. */
+static pc_up up_of_comment(pc_span line) {
+    pc_span word;
+    pc_up up = PC_UP_AUTO;
+    if (pc_text_token(&line, &word) && pc_span_is(word, "up") && pc_text_token(&line, &word)) {
+        for (int i = PC_UP_X; i <= PC_UP_MINUS_Z; i++) {
+            up = pc_span_is(word, pc_up_names[i]) ? (pc_up)i : up;
+        }
+    }
+    return up;
+}
+
 pcgpu_status pc_ply_header(const pc_file *file, pc_text *text, pc_ply *ply) {
     pc_span line, key;
     bool format = false;
@@ -113,7 +125,11 @@ pcgpu_status pc_ply_header(const pc_file *file, pc_text *text, pc_ply *ply) {
         return pc_fail_format(file, "does not begin with a line 'ply'; give --format if it is not a .ply file");
     }
     while (pc_text_line(text, &line)) {
-        if (!pc_text_token(&line, &key) || pc_span_is(key, "comment") || pc_span_is(key, "obj_info")) {
+        if (!pc_text_token(&line, &key) || pc_span_is(key, "obj_info")) {
+            continue;
+        }
+        if (pc_span_is(key, "comment")) {
+            ply->up = ply->up == PC_UP_AUTO ? up_of_comment(line) : ply->up;
             continue;
         }
         if (pc_span_is(key, "end_header")) {

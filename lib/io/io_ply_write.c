@@ -7,7 +7,11 @@
 static void write_header(FILE *stream, const pcgpu_cloud *cloud, const uint8_t *types, const char *format,
                          int64_t faces) {
     static const char *const names[] = {"float", "double", "char", "uchar", "short", "ushort", "int", "uint"};
-    fprintf(stream, "ply\nformat %s 1.0\nelement vertex %lld\n", format, (long long)cloud->rows);
+    fprintf(stream, "ply\nformat %s 1.0\n", format);
+    if (cloud->header && cloud->header->up != PC_UP_AUTO) {
+        fprintf(stream, "comment up %s\n", pc_up_names[cloud->header->up]);
+    }
+    fprintf(stream, "element vertex %lld\n", (long long)cloud->rows);
     for (int k = 0; k < cloud->columns; k++) {
         char name[PCGPU_NAME_SIZE];
         if (types[k] == PCGPU_REMAINDER) {

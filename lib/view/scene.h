@@ -56,7 +56,6 @@ typedef struct pc_scale {
 } pc_scale;
 
 typedef enum pc_colormap { PC_VIRIDIS, PC_TURBO, PC_GREY } pc_colormap;
-typedef enum pc_up { PC_UP_AUTO, PC_UP_X, PC_UP_Y, PC_UP_Z, PC_UP_MINUS_X, PC_UP_MINUS_Y, PC_UP_MINUS_Z } pc_up;
 
 typedef struct pc_scene {
     pc_layer *layers;
@@ -86,13 +85,6 @@ void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]);
 uint32_t pc_class_color(int i);
 /* `part` of `whole` from a to b. */
 uint32_t pc_mix_colors(uint32_t a, uint32_t b, int part, int whole);
-/* The index of the axis that is up, and its sign. */
-static inline int pc_up_axis(pc_up up) {
-    return ((int)up - 1) % 3;
-}
-static inline float pc_up_sign(pc_up up) {
-    return up >= PC_UP_MINUS_X ? -1.0f : 1.0f;
-}
 
 static inline const float *pc_layer_row(const pc_layer *l, int64_t i) {
     return l->cloud.data + i * l->cloud.columns;

@@ -84,6 +84,40 @@ static void axes(pc_up up, double right[3], double ahead[3], double upward[3]) {
     }
 }
 
+/* The sum of the normals of meshes. */
+static void add_normals(const pc_scene *scene, double sum[3]) {
+    for (int i = 0; i < scene->count; i++) {
+        const pc_layer *l = &scene->layers[i];
+        const int normal = l->kind == PC_TRIANGLES && l->triangles > 0 ? pc_normal_column(&l->cloud) : -1;
+        for (int64_t row = 0; normal >= 0 && row < l->cloud.rows; row++) {
+            for (int k = 0; k < 3; k++) {
+                const double n = (double)pc_layer_row(l, row)[normal + k];
+                sum[k] += fabs(n) <= 1.0 ? n : 0.0;
+            }
+        }
+    }
+}
+
+/* From behind, to the right of it, and above; after the quarter turns that show most of the front of a mesh. */
+static void look_from_above(const pc_scene *scene, const double right[3], const double ahead[3], const double up[3],
+                            double w[3]) {
+    static const double sides[4][2] = {{-0.62, -0.62}, {0.62, -0.62}, {0.62, 0.62}, {-0.62, 0.62}};
+    double normals[3] = {0, 0, 0}, most = -INFINITY;
+    add_normals(scene, normals);
+    for (int i = 0; i < 4; i++) {
+        double to[3], front = 0.0;
+        for (int k = 0; k < 3; k++) {
+            to[k] = (sides[i][0] * right[k] + sides[i][1] * ahead[k]) + 0.58 * up[k];
+            front += to[k] * normals[k];
+        }
+        if (front > most) {
+            most = front;
+            memcpy(w, to, sizeof to);
+        }
+    }
+    unit(w);
+}
+
 static void set_basis(const pc_scene *scene, pc_from from, camera *c) {
     double right[3], ahead[3], up[3];
     double *u = c->basis, *v = c->basis + 3, *w = c->basis + 6;
@@ -94,10 +128,7 @@ static void set_basis(const pc_scene *scene, pc_from from, camera *c) {
         w[k] = from == PC_FROM_TOP || from == PC_FROM_SENSOR ? up[k] : from == PC_FROM_SIDE ? right[k] : -ahead[k];
     }
     if (from == PC_FROM_ISO) {
-        for (int k = 0; k < 3; k++) { /* from behind, to the right of it, and above */
-            w[k] = (-0.62 * right[k] + -0.62 * ahead[k]) + 0.58 * up[k];
-        }
-        unit(w);
+        look_from_above(scene, right, ahead, up, w);
         cross(up, w, u);
         unit(u);
         cross(w, u, v);

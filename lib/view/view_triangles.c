@@ -117,8 +117,9 @@ static void fill(const drawing *d, const corner c[3]) {
 
 /* ---- meshes ------------------------------------------------------------------------------------------------------ */
 
-static void face_normal(const drawing *d, const float *const p[3], float out[3]) {
-    float e[2][3], n[3];
+/* Of the layer, by the order of the corners. */
+static void face_normal(const float *const p[3], float n[3]) {
+    float e[2][3];
     for (int k = 0; k < 3; k++) {
         e[0][k] = p[1][k] - p[0][k];
         e[1][k] = p[2][k] - p[0][k];
@@ -126,7 +127,19 @@ static void face_normal(const drawing *d, const float *const p[3], float out[3])
     for (int k = 0; k < 3; k++) {
         n[k] = e[0][(k + 1) % 3] * e[1][(k + 2) % 3] - e[0][(k + 2) % 3] * e[1][(k + 1) % 3];
     }
-    turn(&d->camera, n, out);
+}
+
+/* The back of a surface, by its normals, is dark and lies behind all that is seen from its front: one looks into a room
+ * from outside. The samples of depth of a scene are fewer. */
+enum { BEHIND = 1 << 19 };
+
+static bool is_back(const corner c[3], const float face[3], const float *const p[3], int normal) {
+    float along = 0.0f;
+    for (int k = 0; k < 3; k++) {
+        along += face[k] * ((p[0][normal + k] + p[1][normal + k]) + p[2][normal + k]);
+    }
+    const float order = (c[1].s.x - c[0].s.x) * (c[2].s.y - c[0].s.y) - (c[1].s.y - c[0].s.y) * (c[2].s.x - c[0].s.x);
+    return along > 0.0f ? order > 0.0f : along < 0.0f && order < 0.0f;
 }
 
 static void draw_mesh_range(void *state, int64_t begin, int64_t end) {
@@ -148,13 +161,13 @@ static void draw_mesh_range(void *state, int64_t begin, int64_t end) {
             continue;
         }
         float face[3];
-        face_normal(d, p, face);
+        face_normal(p, face);
+        const bool back = normal >= 0 && is_back(c, face, p, normal);
         for (int k = 0; k < 3; k++) {
             float n[3];
-            if (normal >= 0) {
-                turn(&d->camera, p[k] + normal, n);
-            }
-            c[k].light = lambert(normal >= 0 ? n : face);
+            turn(&d->camera, normal >= 0 ? p[k] + normal : face, n);
+            c[k].light = lambert(n) * (back ? 0.4f : 1.0f);
+            c[k].s.depth += back ? (float)BEHIND : 0.0f;
         }
         fill(d, c);
     }

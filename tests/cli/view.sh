@@ -89,6 +89,48 @@ expect 0 pcgpu fuse --config "$T/room/camera.yaml" --poses pose.txt "$T/room/fra
 expect 0 pcgpu view --up -y --size 200x150 m.ply -o m.png
 cat m.ply | "$PCGPU" view - --up -y --size 200x150 -f -o piped.png || die 'no mesh from standard input'
 same piped.png m.png
+# What is up is the cameras' -y: a comment of .ply, which every command keeps and view reads. tests/oracle has the node of .glb.
+turned() { # AXIS: the pose with z, which is up, as AXIS
+    awk -v up="$1" 'function row(i, sign,  k) { for (k = 4 * i + 1; k < 4 * i + 5; k++) printf "%s ", sign * $k }
+        up == "x" { row(2, 1); row(0, 1); row(1, 1) }
+        up == "y" { row(1, 1); row(2, 1); row(0, 1) }
+        up == "z" { row(0, 1); row(1, 1); row(2, 1) }
+        up == "-x" { row(2, -1); row(1, 1); row(0, 1) }
+        up == "-y" { row(0, 1); row(2, -1); row(1, 1) }
+        up == "-z" { row(0, 1); row(1, -1); row(2, -1) }' pose.txt
+}
+for UP in x y z -x -y -z; do
+    turned $UP > turned.txt
+    expect 0 pcgpu fuse -f --config "$T/room/camera.yaml" --poses turned.txt "$T/room/frame-000000.png" --voxel-size 0.04 --mesh up.ply -o cloud.ply
+    for MADE in up.ply cloud.ply; do head -n 3 $MADE | grep -aqx "comment up $UP" || die "$MADE is not $UP up"; done
+    expect 0 pcgpu view -f --size 200x150 up.ply -o up.png
+    makes up.png other.png pcgpu view -f --up=$UP --size 200x150 up.ply -o other.png
+    expect 0 pcgpu sample -f -m 500 cloud.ply -o few.ply
+    head -n 3 few.ply | grep -aqx "comment up $UP" || die 'sample forgets what is up'
+    expect 0 pcgpu convert -f --transform "$PCGPU_SOURCE/testdata/street_T.txt" cloud.ply -o few.ply
+    ! head -n 3 few.ply | grep -aq comment || die 'convert --transform keeps what was up'
+done
+# One looks through the back of a red ceiling at the green floor below it, and sees the ceiling alone from below and from above, dark.
+room() {
+    printf 'ply\nformat ascii 1.0\nelement vertex %s\nproperty float x\nproperty float y\nproperty float z\n' $((4 * $#))
+    printf 'property float n%s\n' x y z && printf 'property uchar %s\n' red green blue
+    printf 'element face %s\nproperty list uchar int vertex_indices\nend_header\n' $#
+    for Z; do
+        [ $Z = 0 ] && REST='0 0 1 0 255 0' || REST='0 0 -1 255 0 0'
+        for XY in '0 0' '1 0' '1 1' '0 1'; do echo "$XY $Z $REST"; done
+    done
+    for Z; do [ $Z = 0 ] && echo 4 0 1 2 3 || echo 4 $((4 * $# - 1)) $((4 * $# - 2)) $((4 * $# - 3)) $((4 * $# - 4)); done
+}
+room 0 1 > both.ply && room 1 > ceiling.ply
+colored() { # COLOR FILE OPTION...: the pixels of this colour
+    NAMED=$1 && shift
+    expect 0 pcgpu view -f --from top --size 200x200 "$@" -o room.png
+    set -- $(shows room.png $NAMED)
+    echo $1
+}
+[ "$(colored 00ff00 both.ply)" -gt 15000 ] || die 'the ceiling hides the floor'
+[ "$(colored ff0000 ceiling.ply)" -gt 15000 ] || die 'the back of the ceiling is not seen'
+[ "$(colored ff0000 --up -z both.ply)" -gt 15000 ] || die 'the ceiling is not seen from below'
 
 # Trajectories: on top of a cloud, alone with -y up where they are those of a camera, and a gap for a missing pose.
 says '"color": "order"' pcgpu view "$T/room/poses_kitti.txt" --size 300x200 -o path.png --json -

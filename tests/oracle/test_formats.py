@@ -362,7 +362,37 @@ def test_meshes(folder):
     equal('points of .glb', got[0], points)
     equal('normals of .glb', got[1], normals)
     equal('triangles of .glb', got[2].astype('i4'), triangles)
-    return passed(f'a mesh of {faces} triangles as .ply, .obj and .glb')
+    passed(f'a mesh of {faces} triangles as .ply, .obj and .glb')
+    # glTF has y up: the node turns the axis that the .ply names, and the offset of UTM coordinates with it.
+    poses = np.loadtxt(room / 'poses_kitti.txt')[:1].reshape(3, 4)
+    for axis, up in enumerate(('x', 'y', 'z', '-x', '-y', '-z')):
+        turn = np.zeros((3, 3))
+        turn[axis % 3, 2] = turn[(axis + 1) % 3, 0] = turn[(axis + 2) % 3, 1] = 1
+        turn = turn if axis < 3 else np.diag([-1 if k != (axis + 1) % 3 else 1 for k in range(3)]) @ turn
+        moved = turn @ poses + np.array([[0, 0, 0, v] for v in (300, 500, 700)])
+        np.savetxt(folder / 'turned.txt', moved.reshape(1, 12), '%.17g')
+        run('fuse', '-f', '--cpu', '--config', room / 'camera.yaml', '--poses', folder / 'turned.txt', room / 'frame-000000.png',
+            '--voxel-size', '0.05', '--mesh', folder / 'turned.glb', '-o', folder / 'turned.ply')
+        content = (folder / 'turned.ply').read_bytes()
+        check(f'comment up {up}\n'.encode() in content[:100], f'{up} is up in .ply', content[:100])
+        content = (folder / 'turned.glb').read_bytes()
+        node = json.loads(content[20:20 + struct.unpack_from('<I', content, 12)[0]])['nodes'][0]
+        x, y, z, w = node.get('rotation', (0, 0, 0, 1))
+        R = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+                      [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+                      [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+        check(np.allclose(R @ turn[:, 2], (0, 1, 0)), f'.glb of {up} stands upright', R)
+        vertices = read_ply(folder / 'turned.ply')
+        wanted = np.stack([vertices[n] for n in 'xyz'], 1) @ R.T
+        got = read_glb(content)[0] @ R.T + node['translation']
+        check(np.allclose(got, wanted, atol=1e-3), f'.glb of {up} is where it was', abs(got - wanted).max())
+        try:
+            import trimesh
+        except ImportError:
+            continue
+        bounds = trimesh.load(str(folder / 'turned.glb')).bounds
+        check(np.allclose(bounds, (wanted.min(0), wanted.max(0)), atol=1e-3), f'trimesh: .glb of {up}', bounds)
+    return passed('what is up in .ply and .glb')
 
 
 def test_real(folder):

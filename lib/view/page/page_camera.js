@@ -30,6 +30,11 @@ function look(from) {
   const shown = scene.layers.filter((l) => l.shown && l.count);
   const points = somePlaces(shown.length ? shown : scene.layers), box = [0, 1, 2].map((k) => limitsOf(points.map((p) => p[k])));
   [camera.yaw, camera.pitch] = {iso: [-Math.PI / 4, 0.585], top: [0, Math.PI / 2], front: [0, 0], side: [Math.PI / 2, 0]}[from];
+  if (from === 'iso') { // after the quarter turns that show most of the front of a mesh
+    const front = [0, 1, 2].map((k) => scene.layers.reduce((sum, l) => sum + (l.front ? l.front[k] : 0), 0));
+    const seen = [0, 1, 2, 3].map((i) => { camera.yaw = (2 * i - 1) * Math.PI / 4; return dot(basis()[2], front); });
+    camera.yaw = (2 * seen.indexOf(Math.max(...seen)) - 1) * Math.PI / 4;
+  }
   camera.perspective = from === 'iso';
   camera.target = box.map((b) => (b[0] + b[1]) / 2);
   camera.radius = Math.hypot(...box.map((b) => b[1] - b[0])) / 2 || 1;  // one point: a metre around it

@@ -25,11 +25,15 @@ const SHADERS = {
   `${OUT} uniform float size; in vec3 c; flat in uint row;
     void main() { vec2 d = gl_PointCoord - 0.5; if (size > 2.5 && dot(d, d) > 0.25) discard; SHOW(c, row); }`],
   mesh: [`${PROJECT} uniform mat4 turn; layout(location = 0) in vec3 code; layout(location = 1) in vec4 color; layout(location = 2) in vec3 normal;
-    out vec3 c, p, n; flat out uint row;
+    out vec3 c, p, n, ray; flat out uint row;
     void main() { vec4 v = modelView * vec4(code, 1.0); gl_Position = projection * v; c = color.rgb; p = v.xyz; n = mat3(turn) * normal;
-      row = uint(gl_VertexID); }`,
-  `${OUT} ${LIT} uniform bool normals; in vec3 c, p, n; flat in uint row;
-    void main() { vec3 own = cross(dFdx(p), dFdy(p)); SHOW(c * lit(normals && dot(n, n) > 0.01 ? n : own), row);
+      ray = projection[3][3] == 0.0 ? p : vec3(0.0, 0.0, -1.0); row = uint(gl_VertexID); }`,
+  `${OUT} ${LIT} uniform bool normals; in vec3 c, p, n, ray; flat in uint row;
+    void main() { // a back, by the normals, is dark and lies behind all else: one looks into a room from outside
+      vec3 own = cross(dFdx(p), dFdy(p));
+      bool known = normals && dot(n, n) > 0.01, back = known && dot(own, ray) * dot(own, n) > 0.0;
+      gl_FragDepth = gl_FragCoord.z + (back ? 0.5 : 0.0);
+      SHOW(c * lit(known ? n : own) * (back ? 0.4 : 1.0), row);
 #ifdef PICK
       picked.z = floatBitsToUint(-p.z);
 #endif
@@ -81,7 +85,9 @@ const SHADERS = {
     layout(location = 0) out vec4 shown;
     float depthAt(ivec2 p) {
       float d = texelFetch(depths, clamp(p, ivec2(0), textureSize(depths, 0) - 1), 0).r;
-      return d == 1.0 ? 1e30 : perspective ? near * far / (far - d * (far - near)) : d * (far - near) + near;
+      if (d == 1.0) return 1e30;
+      d = 2.0 * d - (d < 0.5 ? 0.0 : 1.0); // the second half of the range is for backs
+      return perspective ? near * far / (far - d * (far - near)) : d * (far - near) + near;
     }
     const vec2 AT[8] = vec2[8](vec2(1, 0), vec2(0, 1), vec2(0.707, 0.707), vec2(-0.707, 0.707), vec2(-1, 0), vec2(0, -1), vec2(-0.707, -0.707), vec2(0.707, -0.707));
     float light(ivec2 p) { // how far it lies behind its neighbours
@@ -180,9 +186,12 @@ function upload(layer) {
   }
   const normals = layer.triangles && normalsOf(layer);
   layer.hasNormals = !!normals;
+  layer.front = [0, 0, 0];
   if (normals) {
     const n = new Int8Array(4 * layer.count);
     for (let i = 0; i < layer.count; i++) normals.forEach((c, k) => { n[4 * i + k] = Math.round(127 * Math.max(-1, Math.min(1, valueOf(c, i) || 0))); });
+    for (let i = 0; i < 4 * layer.count; i++) if (i % 4 < 3) layer.front[i % 4] += n[i];
+    layer.front = turned(layer.front);
     buffer(n);
     attribute(2, 3, gl.BYTE, true, 4, 0, 0);
   }
@@ -326,6 +335,7 @@ function draw(samples) {
   gl.bindFramebuffer(gl.FRAMEBUFFER, picture.frame);
   gl.viewport(0, 0, picture.width, picture.height);
   gl.enable(gl.DEPTH_TEST);
+  gl.depthRange(0, 0.5);
   gl.clearColor(0, 0, 0, 1);
   gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);
   for (const layer of shownLayers(false)) drawLayer(programs, layer, m, ratio * samples);
