@@ -1,5 +1,4 @@
 /* pcgpu view: a picture of clouds, meshes, trajectories, depth images and voxels. */
-#include "cloud.h"
 #include "view_run.h"
 
 #include <string.h>

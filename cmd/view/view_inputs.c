@@ -1,5 +1,4 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
-#include "cloud.h"
 #include "evaluate.h"
 #include "trajectory.h"
 #include "view_run.h"
@@ -186,8 +185,8 @@ static bool is_seen_along_z(const pc_layer *l) {
     return inside;
 }
 
-/* What a .ply says. Else z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone stays
- * on a plane of y. */
+/* What a .ply says. Else z is up, but in the frame of a camera -y is: for what it sees, and where a trajectory alone
+ * stays on a plane of y. */
 void view_settle_up(const session *s, pc_scene *scene) {
     const pc_up given = (pc_up)view_own(s->options)->up;
     bool camera = true;

@@ -116,8 +116,8 @@ int voxels_check(job *j, pcgpu_voxels *v) {
     if (voxelize_own(j->session->options)->strict && (v->over_points > 0 || v->over_voxels > 0)) {
         report_error(
             j->names[0],
-            "%lld points over --max-points and %lld over --max-voxels (the fullest of %lld voxels has %lld), which --set "
-            "strict does not allow; raise the limits, or leave it out",
+            "%lld points over --max-points and %lld over --max-voxels (the fullest of %lld voxels has %lld), which "
+            "--set strict does not allow; raise the limits, or leave it out",
             (long long)v->over_points, (long long)v->over_voxels, (long long)v->voxels_found, (long long)v->largest);
         pcgpu_voxels_free(v);
         return EXIT_FAILED;

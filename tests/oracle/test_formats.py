@@ -369,7 +369,7 @@ def test_meshes(folder):
         turn = np.zeros((3, 3))
         turn[axis % 3, 2] = turn[(axis + 1) % 3, 0] = turn[(axis + 2) % 3, 1] = 1
         turn = turn if axis < 3 else np.diag([-1 if k != (axis + 1) % 3 else 1 for k in range(3)]) @ turn
-        moved = turn @ poses + np.array([[0, 0, 0, v] for v in (300, 500, 700)])
+        moved = turn @ poses + np.array([[0, 0, 0, v] for v in (30000, 50000, 70000)])
         np.savetxt(folder / 'turned.txt', moved.reshape(1, 12), '%.17g')
         run('fuse', '-f', '--cpu', '--config', room / 'camera.yaml', '--poses', folder / 'turned.txt', room / 'frame-000000.png',
             '--voxel-size', '0.05', '--mesh', folder / 'turned.glb', '-o', folder / 'turned.ply')
