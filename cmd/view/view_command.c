@@ -49,9 +49,10 @@ static void summarize(const job *j, const pc_scene *scene, const pc_picture *pic
         snprintf(limits, sizeof limits, " from %.4g to %.4g%s%s", scene->scale.low, scene->scale.high,
                  *scene->scale.unit ? " " : "", scene->scale.unit);
     }
-    report_summary(j->output_count > 0 ? output_shown(j->outputs[0].file.path) : j->names[0],
-                   "%dx%d pixels, view %s, colours by %s%s", picture->width, picture->height,
-                   scene->layers[0].kind == PC_IMAGE ? "of the image" : from[picture->from], color, limits);
+    report(j->output_count > 0 ? REPORT_SUMMARY : REPORT_DETAIL, /* the picture on the terminal has a caption */
+           j->output_count > 0 ? output_shown(j->outputs[0].file.path) : j->names[0],
+           "%dx%d pixels, view %s, colours by %s%s", picture->width, picture->height,
+           scene->layers[0].kind == PC_IMAGE ? "of the image" : from[picture->from], color, limits);
 }
 
 /* Writes the picture, or shows it. */

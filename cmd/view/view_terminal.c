@@ -18,18 +18,25 @@ static int within(int value, int low, int high) {
     return value < low ? low : value > high ? high : value;
 }
 
-void terminal_size(int *width, int *height) {
+/* Of the terminal, or 80 x 24. */
+static struct winsize window(void) {
     struct winsize size;
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-    const int columns = known ? size.ws_col : 80, rows = known ? size.ws_row : 24;
+    return known ? size : (struct winsize){.ws_col = 80, .ws_row = 24};
+}
+
+/* With the lines of the command, the caption and the prompt it fills the terminal. */
+void terminal_size(int *width, int *height) {
+    const struct winsize size = window();
+    const int columns = size.ws_col, rows = size.ws_row;
     if (terminal_has_pictures()) {
-        const bool pixels = known && size.ws_xpixel > 0 && size.ws_ypixel > 0;
+        const bool pixels = size.ws_xpixel > 0 && size.ws_ypixel > 0;
         *width = within(pixels ? size.ws_xpixel : 8 * columns, 320, 2560);
         *height = within(pixels ? size.ws_ypixel / rows * (rows - 3) : 16 * (rows - 3), 240, 1440);
         return;
     }
     *width = within(columns, 16, 400);
-    *height = 2 * within(rows - 3, 9, 197); /* lines for the caption and the prompt */
+    *height = 2 * within(rows - 3, 9, 197);
 }
 
 bool terminal_has_colors(void) {
@@ -37,26 +44,70 @@ bool terminal_has_colors(void) {
     return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0 && !(none && *none);
 }
 
+/* Returns the columns, `most` if a name of 8 characters fits: of a longer one the end. */
+static int print_caption(FILE *out, const pc_layer *l, bool swatch, int most) {
+    const char *name = l->name;
+    char caption[64];
+    int columns = 0;
+    pc_layer_caption(l, caption, sizeof caption);
+    most = within(most - (int)strlen(caption) - 2 - (swatch ? 3 : 0), 8, PC_LAYER_NAME);
+    for (const char *c = name; *c; c++) {
+        columns += (*c & 0xc0) != 0x80;
+    }
+    const bool cut = columns > most;
+    for (; columns > most - 1 && cut && *name; columns -= (*name & 0xc0) != 0x80) {
+        name++;
+    }
+    while ((*name & 0xc0) == 0x80) {
+        name++;
+    }
+    if (swatch) {
+        fprintf(out, "\033[38;2;%d;%d;%dm\u2588\u2588\033[0m ", (int)(l->color >> 16), (int)(l->color >> 8 & 255),
+                (int)(l->color & 255));
+    }
+    fputs(cut ? "\u2026" : "", out);
+    return print_shown(out, name) + cut + fprintf(out, "  %s", caption) + (swatch ? 3 : 0);
+}
+
+/* One line. */
 static void print_captions(FILE *out, const pc_scene *scene) {
     const pc_scale *scale = &scene->scale;
+    char low[96] = "", high[64] = "";
+    int left = window().ws_col;
+    if (scale->used) {
+        snprintf(low, sizeof low, "   %s %s%.4g ", scale->name, scale->below ? "<= " : "", scale->low);
+        snprintf(high, sizeof high, " %s%.4g %s", scale->above ? ">= " : "", scale->high, scale->unit);
+        left -= (int)(strlen(low) + strlen(high)) + 16;
+    }
     for (int i = 0; i < scene->count; i++) {
+        static const char more[] = "   and 1000 more";
         const pc_layer *l = &scene->layers[i];
-        char caption[64];
-        pc_layer_caption(l, caption, sizeof caption);
-        if (scene->count > 1 && l->paint == PC_PAINT_FLAT) {
-            fprintf(out, "\033[38;2;%d;%d;%dm\u2588\u2588\033[0m ", (int)(l->color >> 16), (int)(l->color >> 8 & 255),
-                    (int)(l->color & 255));
+        const int space = left - (i + 1 < scene->count ? (int)strlen(more) : 0) - (i > 0 ? 3 : 0);
+        text_stream text;
+        text_open(&text);
+        const int columns = print_caption(text.stream, l, scene->count > 1 && l->paint == PC_PAINT_FLAT,
+                                          i > 0 ? 2 * PC_LAYER_NAME : space);
+        text_flush(&text);
+        const bool fits = i == 0 || columns <= space;
+        fputs(i > 0 ? "   " : "", out);
+        if (fits) {
+            fputs(text.data, out);
+        } else {
+            fprintf(out, "and %d more", scene->count - i);
         }
-        print_shown(out, l->name);
-        fprintf(out, "  %s%s", caption, i + 1 < scene->count ? "   " : "");
+        text_free(&text);
+        if (!fits) {
+            break;
+        }
+        left -= columns + (i > 0 ? 3 : 0);
     }
     if (scale->used) {
-        fprintf(out, "   %s %.4g ", scale->name, scale->low);
+        fputs(low, out);
         for (int i = 0; i < 16; i++) {
             const uint32_t c = scale->palette[i * 17];
             fprintf(out, "\033[38;2;%d;%d;%dm\u2588", (int)(c >> 16), (int)(c >> 8 & 255), (int)(c & 255));
         }
-        fprintf(out, "\033[0m %.4g %s", scale->high, scale->unit);
+        fprintf(out, "\033[0m%s", high);
     }
     fputc('\n', out);
 }

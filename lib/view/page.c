@@ -88,7 +88,7 @@ static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page
         page_number(t, s->low);
         fputc(',', t->stream);
         page_number(t, s->high);
-        fputc(']', t->stream);
+        fprintf(t->stream, ",%d,%d]", s->below, s->above);
     }
     fputs(",\"palettes\":{", t->stream);
     write_palettes(t);

@@ -52,6 +52,7 @@ typedef struct pc_scale {
     char name[PCGPU_NAME_SIZE + 16]; /* "height" */
     const char *unit;                /* "m", or "" */
     double low, high;                /* the limits: percentiles, so that few outliers do not take the colours */
+    bool below, above;               /* there are values beyond them */
     uint32_t palette[PC_PALETTE];    /* 0xRRGGBB */
 } pc_scale;
 

@@ -6,7 +6,7 @@
 #include "view_math.h"
 
 enum { SAMPLES = 2 }; /* per pixel and axis */
-enum { BACKGROUND = 0x12161b };
+enum { BACKGROUND = 0x12161b, FIRST_MARK = 0x2ecc71, LAST_MARK = 0xe74c3c /* of a trajectory */ };
 
 typedef enum projection { ORTHOGRAPHIC, PERSPECTIVE, SPHERICAL, PIXELS } projection;
 
@@ -140,8 +140,9 @@ void fill_box(pc_picture *picture, float x, float y, float width, float height, 
 /* The largest of 1, 2, 5 x 10^k that is not above `most`. */
 double round_length(double most);
 
-/* view_font.c: draws text with its left end at x and its baseline at y, `height` of a capital letter; returns its
- * width. */
+/* view_font.c: whether a character of Unicode can be drawn. */
+bool text_has_glyph(unsigned code);
+/* Draws text with its left end at x and its baseline at y, `height` of a capital letter; returns its width. */
 float draw_text(pc_picture *picture, float x, float y, float height, uint32_t color, const char *text);
 float text_width(float height, const char *text);
 /* A line with round ends, smooth at its edges. */

@@ -1,6 +1,10 @@
-/* Text of pictures: printable ASCII in strokes, so that it is smooth at every size. The letters were drawn for this
- * file; a font file would make the bytes of a picture depend on the machine. */
+/* Text of pictures: printable ASCII and the letters of Latin-1 in strokes, so that it is smooth at every size. The
+ * letters were drawn for this file; a font file would make the bytes of a picture depend on the machine. */
 #include "view_draw.h"
+
+#include "shown.h"
+
+#include <string.h>
 
 /* The width of a letter, and then its strokes, separated by blanks: points of a digit x from the left and a hexadecimal
  * digit y from the top. Capitals go from 0 to 8, the line of x is 3, letters below the line end at 11. */
@@ -34,6 +38,15 @@ static const char *const glyphs[] = {
     /* t u v w */ "3 11172838 0333", "4 0307182846 4348", "4 032843", "6 0318345863",
     /* x y z { */ "4 0348 4308", "4 0328 431b0b", "4 03430848", "2 20111304151728",
     /* | } ~   */ "2 101a", "2 00111324151708", "4 05143544"};
+
+/* U+00C0 to U+00FF: the letter and its accent, or the digit of an own glyph. */
+static const char letters[] = "AAAAAA0CEEEEIIII1NOOOOO2OUUUUY34aaaaaa5ceeee99996nooooo7ouuuuy8y",
+                  accents[] = "`'^~:o ,`'^:`'^: ~`'^~: /`'^:'  `'^~:o ,`'^:`'^: ~`'^~: /`'^:' :";
+static const char *const own_glyphs[] = {"7 0840 4048 4070 4474 4878 2545", "5 00305256380800 0434", "4 0347 0743",
+    "5 0008 023243453606", "4 080211203142333445463728", "8 13334448 45150607182846 45858473534447587887",
+    "4 133344473818070413 4420 1230", "5 0555 2324 2728", "4 000b 0523334447382806", "2 1318"};
+static const struct { char accent; const char *strokes; } accent_glyphs[] = {{'`', "1022"}, {'\'', "3012"},
+    {'^', "122032"}, {'~', "0211213241"}, {':', "1011 3031"}, {'o', "2011223120"}, {',', "282a1b"}, {'/', "0942"}};
 /* clang-format on */
 
 enum { GLYPHS = sizeof glyphs / sizeof glyphs[0], MOST_STROKES = 40 };
@@ -52,21 +65,17 @@ static float digit(char c) {
     return (float)(c >= 'a' ? c - 'a' + 10 : c - '0');
 }
 
-/* Sizes in pixels, from the start of the baseline. A character that is not ASCII is a question mark. */
-static void load(glyph *g, float height, unsigned char c) {
-    const char *text = glyphs[c >= ' ' && c < ' ' + GLYPHS ? c - ' ' : '?' - ' '];
-    const float unit = height / 8.0f;
+/* Adds strokes, moved by x and y. Sizes in pixels, from the start of the baseline. */
+static void add_strokes(glyph *g, float unit, const char *text, float dx, float dy) {
     bool continues = false;
-    g->width = (digit(text[0]) + 2.2f) * unit;
-    g->count = 0;
     float x = 0, y = 0;
-    for (text += text[1] ? 2 : 1; text[0];) {
+    while (text[0]) {
         if (text[0] == ' ') {
             continues = false;
             text++;
             continue;
         }
-        const float nx = digit(text[0]) * unit, ny = (digit(text[1]) - 8.0f) * unit;
+        const float nx = (digit(text[0]) + dx) * unit, ny = (digit(text[1]) - 8.0f + dy) * unit;
         if (continues && g->count < MOST_STROKES) {
             g->strokes[g->count++] = (stroke){x, y, nx, ny};
         }
@@ -77,13 +86,38 @@ static void load(glyph *g, float height, unsigned char c) {
     }
 }
 
-/* The next character, and past its bytes of UTF-8. */
-static unsigned char next_character(const char **text) {
-    const unsigned char c = (unsigned char)*(*text)++;
-    while (c >= 0xc0 && ((unsigned char)**text & 0xc0) == 0x80) {
-        (*text)++;
+bool text_has_glyph(unsigned code) {
+    return (code >= ' ' && code < ' ' + GLYPHS) || (code >= 0xc0 && code <= 0xff);
+}
+
+/* A character without a glyph is a question mark. */
+static void load(glyph *g, float height, unsigned code) {
+    const float unit = height / 8.0f;
+    char letter = text_has_glyph(code) && code < 0xc0 ? (char)code : '?', accent = ' ';
+    const char *text = glyphs[letter - ' '];
+    if (code >= 0xc0 && code <= 0xff) {
+        letter = letters[code - 0xc0];
+        accent = accents[code - 0xc0];
+        text = letter >= '0' && letter <= '9' ? own_glyphs[letter - '0'] : glyphs[letter - ' '];
     }
-    return c;
+    const float width = digit(text[0]);
+    g->width = (width + 2.2f) * unit;
+    g->count = 0;
+    add_strokes(g, unit, text + (text[1] ? 2 : 1), 0, 0);
+    for (size_t i = 0; i < sizeof accent_glyphs / sizeof *accent_glyphs; i++) {
+        if (accent_glyphs[i].accent == accent) {
+            const bool capital = letter >= 'A' && letter <= 'Z' && accent != ',' && accent != '/';
+            add_strokes(g, unit, accent_glyphs[i].strokes, 0.5f * (width - 4), capital ? -3 : 0);
+        }
+    }
+}
+
+/* The next character, and past its bytes of UTF-8. */
+static unsigned next_character(const char **text) {
+    int bytes;
+    const unsigned code = pc_code_at((const unsigned char *)*text, &bytes);
+    *text += bytes > 0 ? bytes : 1;
+    return code;
 }
 
 float text_width(float height, const char *text) {

@@ -1,4 +1,5 @@
 /* What stands on a picture: the names of the layers, the scale of colours, the scale bar. */
+#include "shown.h"
 #include "view_draw.h"
 
 #include <stdio.h>
@@ -110,21 +111,56 @@ void fill_box(pc_picture *p, float x, float y, float width, float height, uint32
     }
 }
 
+/* "..._7.ply #3fa2": characters without a glyph are left out, and such names differ by a hash (FNV-1a). */
+static void drawable_name(const char *name, char *out, size_t size) {
+    uint32_t hash = 2166136261u;
+    size_t used = 0;
+    bool missing = false, all = true;
+    for (int bytes; *name && used + 12 < size; name += bytes) {
+        const bool here = text_has_glyph(pc_code_at((const unsigned char *)name, &bytes));
+        bytes = bytes > 0 ? bytes : 1;
+        for (int i = 0; i < bytes; i++) {
+            hash = (hash ^ (unsigned char)name[i]) * 16777619u;
+        }
+        if (here || !missing) {
+            used += (size_t)snprintf(out + used, size - used, "%.*s", here ? bytes : 3, here ? name : "...");
+        }
+        missing = !here;
+        all = all && here;
+    }
+    snprintf(out + used, size - used, all ? "" : " #%04x", (hash ^ hash >> 16) & 0xffff);
+}
+
 /* A name that is too long loses its middle. */
 static void draw_name(const pc_view *view, pc_picture *p, float x, float y, float h, const pc_layer *l, bool swatch) {
-    char caption[64], name[PC_LAYER_NAME + 4];
+    char caption[64], whole[2 * PC_LAYER_NAME], name[sizeof whole + 4];
     pc_layer_caption(l, caption, sizeof caption);
-    snprintf(name, sizeof name, "%s", l->name);
+    drawable_name(l->name, whole, sizeof whole);
+    snprintf(name, sizeof name, "%s", whole);
     const float width = 0.6f * (float)view->width;
-    for (size_t n = strlen(l->name); n > 12 && text_width(h, name) > width; n--) {
-        snprintf(name, sizeof name, "%.*s...%s", (int)(n / 2), l->name, l->name + strlen(l->name) - n / 2);
+    for (size_t n = strlen(whole), i; n > 12 && text_width(h, name) > width; n--) {
+        for (i = strlen(whole) - n / 2; ((unsigned char)whole[i] & 0xc0) == 0x80; i++) {
+        }
+        int kept = (int)(n / 2);
+        for (; ((unsigned char)whole[kept] & 0xc0) == 0x80; kept--) {
+        }
+        snprintf(name, sizeof name, "%.*s...%s", kept, whole, whole + i);
     }
     if (swatch) {
         fill_box(p, x, y - h, h, h, l->color);
         x += 1.7f * h;
     }
     x += draw_text(p, x, y, h, WHITE, name) + h;
-    draw_text(p, x, y, h, PALE, caption);
+    x += draw_text(p, x, y, h, PALE, caption) + h;
+    if (l->kind == PC_LINE && l->usable > 1) {
+        static const char *const ends[] = {"start", "end"};
+        static const uint32_t colors[] = {FIRST_MARK, LAST_MARK};
+        for (int i = 0; i < 2; i++) {
+            const float at[2] = {x + 0.5f * h, y - 0.5f * h};
+            draw_stroke(p, at, at, 0.42f * h, colors[i]);
+            x += draw_text(p, x + 1.4f * h, y, h, PALE, ends[i]) + 2.4f * h;
+        }
+    }
 }
 
 static void draw_names(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
@@ -143,18 +179,20 @@ static void draw_names(const pc_scene *scene, const pc_view *view, pc_picture *p
 
 static void draw_scale(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
     const pc_scale *s = &scene->scale;
-    char low[48], high[48];
+    char low[48], high[48], texts[2][56];
     const bool whole = !*s->unit && floor(s->low) == s->low && floor(s->high) == s->high; /* counts and classes */
     const float width = 0.2f * (float)view->width, y = (float)view->height - edge - h;
     scale_text(s->low, s->high - s->low, whole, "", low, sizeof low);
     scale_text(s->high, s->high - s->low, whole, s->unit, high, sizeof high);
-    const float right = (float)view->width - edge - text_width(h, high), left = right - width - 0.8f * h;
+    snprintf(texts[0], sizeof texts[0], "%s%s", s->below ? "<= " : "", low);
+    snprintf(texts[1], sizeof texts[1], "%s%s", s->above ? ">= " : "", high);
+    const float right = (float)view->width - edge - text_width(h, texts[1]), left = right - width - 0.8f * h;
     for (int x = 0; x < (int)width; x++) {
         const int i = (int)((float)x * 255.0f / (width - 1.0f) + 0.5f);
         fill_box(p, left + (float)x, y, 1, h, s->palette[i < 255 ? i : 255]);
     }
-    draw_text(p, right, y + h, h, WHITE, high);
-    draw_text(p, left - text_width(h, low) - 0.5f * h, y + h, h, WHITE, low);
+    draw_text(p, right, y + h, h, WHITE, texts[1]);
+    draw_text(p, left - text_width(h, texts[0]) - 0.5f * h, y + h, h, WHITE, texts[0]);
     draw_text(p, left, y - 0.8f * h, h, PALE, s->name);
 }
 

@@ -76,7 +76,7 @@ void draw_line(const drawing *d) {
         drawn = has_before = true;
     }
     if (drawn) {
-        draw_mark(d, &first, width * 3, 0x2ecc71);
-        draw_mark(d, &last, width * 3, 0xe74c3c);
+        draw_mark(d, &first, width * 3, FIRST_MARK);
+        draw_mark(d, &last, width * 3, LAST_MARK);
     }
 }

@@ -209,12 +209,15 @@ static pcgpu_status find_limits(pcgpu_context *context, pc_scene *scene) {
         n += pc_layer_is_scaled(l) ? sample_values(scene, l, values + n) : 0;
     }
     const double zero = scene->scale.low;
+    const double least = zero + (double)pc_quantile(values, n, 0.0), most = zero + (double)pc_quantile(values, n, 1.0);
     double low = zero + (double)pc_quantile(values, n, 0.01), high = zero + (double)pc_quantile(values, n, 0.99);
     if (!(high > low)) { /* few values differ: all of them then */
-        low = zero + (double)pc_quantile(values, n, 0.0);
-        high = zero + (double)pc_quantile(values, n, 1.0);
+        low = least;
+        high = most;
     }
     free(values);
+    scene->scale.below = least < low;
+    scene->scale.above = most > high;
     scene->scale.low = low;
     scene->scale.high = high;
     return PCGPU_OK;

@@ -70,6 +70,9 @@ class Browser:
         self.socket = Socket(page['webSocketDebuggerUrl'])
         for domain in ('Runtime', 'Log', 'Page', 'Network'):
             self.call(domain + '.enable')
+        self.resize(width, height)
+
+    def resize(self, width, height):
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def __enter__(self):

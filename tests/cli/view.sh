@@ -197,11 +197,29 @@ for AXIS in x y z -x -y -z; do
 done
 [ ! -w /dev/full ] || { "$PCGPU" view a.bin -o - > /dev/full 2> "$ERR"; expected 1 $?; stderr_has '^pcgpu: standard output: '; }
 
+# Names: letters of Latin-1 have their accents, and others a hash.
+PICTURES=
+for NAMED in u.bin '\303\274.bin' '\303\234.bin' '\346\211\253.bin' '\346\217\217.bin'; do
+    NAMED=$(printf "$NAMED") && cp a.bin "$NAMED"
+    expect 0 pcgpu view --size 400x300 "$NAMED" -o named.png -f
+    PICTURES="$PICTURES $(cksum < named.png)"
+done
+[ "$(printf '%s %s\n' $PICTURES | sort -u | wc -l)" -eq 5 ] || die 'names that look the same'
+
 # The terminal: 24-bit colours, two pixels per character, and a line with the name; not where there are no colours.
 if python3 -c 'import pty' 2> /dev/null; then
     export TERM=xterm
     tells "$(printf '\033')\\[38;2;[0-9]+;[0-9]+;[0-9]+;48;2;" python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin
-    stderr_has 'a\.bin  3,000 points   height'
+    stderr_has 'a\.bin  3,000 points   height 0 .* 1\.6 m'
+    # With the lines of the command and of the prompt it fills 24 lines; the captions fit into one.
+    LONG=a_$(printf %070d 1).bin && cp a.bin "$LONG"
+    for NAMED in a.bin "$LONG o.bin x.bin y.bin z.bin" "$LONG a.bin --color height"; do
+        expect 0 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view $NAMED
+        [ "$(wc -l < "$ERR")" -eq 22 ] || die "$(wc -l < "$ERR") lines"
+        [ "$(tail -n 1 "$ERR" | tr -d '\r\n' | sed "s/$(printf '\033')[^m]*m//g" | LC_ALL=C.UTF-8 wc -m)" -le 80 ] || die 'a wide caption'
+    done
+    # Values beyond the limits of the scale, which are percentiles, are said to be there.
+    tells 'street\.bin  60,000 points   height <= -[0-9.]+ .* >= [0-9.]+ m' python3 "$HERE/on_terminal.py" 1 "$PCGPU" view "$T/street.bin"
     TERM=xterm-kitty expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin # which has pictures
     tr -d '\r\n' < "$ERR" | sed "s/$(printf '\033')_G[a-zA-Z0-9=,]*;//g; s/$(printf '\033')[\\]//g" | base64 -d > kitty.png || die 'not a picture'
     set -- $(shows kitty.png)

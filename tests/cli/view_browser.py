@@ -154,6 +154,19 @@ def trajectory(b):
     q = picture(b)
     check(q['sum'] != p['sum'] and b.run('document.getElementById("pose").textContent') == '4.9 s', 'the slider moves the time')
     check(b.run('pcgpu.scene.layers[1].segments.length') == 97, 'the line has a gap at a missing pose')
+    check('startend' in b.run('document.getElementById("layers").textContent'), 'the ends of the trajectory are named')
+    choose(b, '#color', 'distance')
+    check(b.run('document.getElementById("low").textContent + document.getElementById("high").textContent').startswith('\u2264 '), 'the low limit has values below it')
+    check('\u2265 ' in b.run('document.getElementById("high").textContent'), 'the high limit has values above it')
+    for width in (400, 640, 700, 1000):
+        b.resize(width, 700)
+        covered = b.run("""(() => {
+            const box = id => document.getElementById(id).getBoundingClientRect(), ids = ['layers', 'controls', 'time', 'legend', 'scalebar'];
+            const meet = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+            return ids.flatMap((a, i) => ids.slice(i + 1).filter(b => meet(box(a), box(b))).map(b => a + ' ' + b)); })()""")
+        check(covered == [], f'at {width} pixels these cover each other: {covered}')
+    b.resize(640, 480)
+    check('Drag: turn' in b.run('document.getElementById("hint").textContent'), 'how to turn is told')
 
 
 def surface(b):
@@ -190,8 +203,9 @@ def hostile(b, name):
     open_page(b, 'hostile.html')
     picture(b)
     check(b.run('window.hacked') is None, 'a name of a file runs as a script')
-    shown = b.run('document.querySelector("#layers .name").textContent')
-    check(shown == name, f'the name is {shown!r} rather than {name!r}')
+    title, shown = b.run('(e => [e.title, e.textContent])(document.querySelector("#layers .name"))')
+    check(title == name, f'the name is {title!r} rather than {name!r}')
+    check(shown == f'{name[:12]}\u2026{name[-20:]}', f'a long name is shown as {shown!r}')
     columns = b.run('pcgpu.scene.layers[0].columns.map(c => c.name)')
     check(columns == ['</script><script>hacked=1'], f'the columns are {columns}')
     check(b.run('document.title').startswith(name), 'the title has the name')

@@ -58,7 +58,8 @@ function findLimits(key) {
   }
   if (!values.length) return null;
   const sorted = Float64Array.from(values).sort(), at = (f) => sorted[Math.round(f * (sorted.length - 1))];
-  return at(0.99) > at(0.01) ? [at(0.01), at(0.99)] : [at(0), at(1)];
+  const some = at(0.99) > at(0.01), [low, high] = some ? [at(0.01), at(0.99)] : [at(0), at(1)];
+  return [low, high, at(0) < low, at(1) > high]; // the limits, and whether there are values beyond them
 }
 
 function paintScaled(layer, f, out) {

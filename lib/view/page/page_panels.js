@@ -29,9 +29,14 @@ function showLayers() {
     box.checked = layer.shown;
     box.onchange = () => { layer.shown = box.checked; request(); };
     if (isFlat(layer, state.color)) element('span', label, 'swatch').style.background = layer.color;
-    const name = element('span', label, 'name', layer.name);
+    const letters = [...layer.name], long = letters.length > 34; // names of a folder differ at their end
+    const name = element('span', label, 'name', long ? letters.slice(0, 12).join('') + '\u2026' + letters.slice(-20).join('') : layer.name);
     name.title = layer.name;
     element('span', label, 'count', caption(layer));
+    if (layer.kind === 'line' && layer.count > 1) for (const [end, color] of [['start', '#2ecc71'], ['end', '#e74c3c']]) {
+      element('span', label, 'mark').style.background = color;
+      element('span', label, 'count', end);
+    }
     const note = notes(layer);
     if (note) element('div', panel, 'note', note);
   }
@@ -45,13 +50,13 @@ function scaleText(v, width) {
 function showLegend() {
   $('legend').hidden = !state.scaled;
   if (!state.scaled) return;
-  const [low, high] = state.limits, paint = paints.find((p) => p.key === state.color), ramp = $('ramp').getContext('2d');
+  const [low, high, below, above] = state.limits, paint = paints.find((p) => p.key === state.color), ramp = $('ramp').getContext('2d');
   const colors = palette(state.map), image = ramp.createImageData(256, 1);
   for (let i = 0; i < 256; i++) image.data.set([...colors.subarray(3 * i, 3 * i + 3), 255], 4 * i);
   ramp.putImageData(image, 0, 0);
   $('legendname').textContent = paint.label;
-  $('low').textContent = scaleText(low, high - low);
-  $('high').textContent = scaleText(high, high - low) + (paint.unit ? ' ' + paint.unit : '');
+  $('low').textContent = (below ? '\u2264 ' : '') + scaleText(low, high - low);
+  $('high').textContent = (above ? '\u2265 ' : '') + scaleText(high, high - low) + (paint.unit ? ' ' + paint.unit : '');
 }
 
 // The largest of 1, 2, 5 x 10^k metres in a fifth of the picture.
