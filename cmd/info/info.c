@@ -16,6 +16,12 @@ static int describe(job *j, const peek *p) {
     char why[256];
     const pcgpu_format_info *format = given ? pcgpu_format_by_name(j->session->options->format)
                                             : pcgpu_format_of_input(path, p->head, p->size, why, sizeof why);
+    if (!given && p->size >= 4 && memcmp(p->head, "glTF", 4) == 0) {
+        return info_model(j, p->stream);
+    }
+    if (!given && format && strcmp(format->name, "npz") == 0 && info_arrays(j, p->stream)) {
+        return EXIT_DONE;
+    }
     const bool poses = !given && peek_is_text(p) && trajectory_is(p->head, p->size, format);
     if (poses) {
         return info_poses(j, p->stream);
@@ -66,12 +72,18 @@ static int run(session *s) {
     return EXIT_DONE;
 }
 
+static const option_row rows[] = {
+    {"rows", 0, 0, 0, &type_int64, "N", OWN_AT(info_values, rows), 0, 1000000, NULL,
+     "Also show the first N records of a cloud, in the order of its columns."},
+};
+
 const command_info info_command = {.name = "info",
                                    .bit = FOR_INFO,
                                    .arguments = "[OPTION]... [INPUT]...",
                                    .summary = "show what is in a file, or what this build and machine can do",
                                    .examples = {"scan.bin", "scans/ --json report.jsonl"},
-                                   .main_options = "fields format camera recursive json",
+                                   .main_options = "rows fields format camera recursive json",
+                                   .options = ROWS(rows),
                                    .traits = COMMAND_READS_ITSELF | COMMAND_SHOWS_COLUMNS | COMMAND_WITHOUT_INPUT,
                                    .inputs_per_job = 1,
                                    .take_inputs = take_inputs,

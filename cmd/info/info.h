@@ -7,12 +7,20 @@
 
 enum { INFO_ODD = 12 }; /* sentences of what looks odd */
 
+typedef struct info_values {
+    int64_t rows; /* records to show */
+} info_values;
+OWN_VALUES(info)
+
 int info_cloud(job *job, FILE *stream);
 int info_image(job *job, FILE *stream, const char *head, size_t size);
 int info_poses(job *job, FILE *stream);
 int info_config(job *job);
 int info_camera(job *job);
 int info_machine(session *session);
+/* False: it is a cloud, and the stream is at its begin. */
+bool info_arrays(job *job, FILE *stream);
+int info_model(job *job, FILE *stream);
 
 /* Whether a text is a configuration, by its name and its first lines. */
 bool info_is_config(const char *path, const char *head, size_t size);

@@ -54,6 +54,33 @@ static void add_columns(json *out, const pcgpu_cloud *cloud, const column_info *
     fputc(']', out->out);
 }
 
+/* With what float32 leaves of it. */
+static const char *row_value(const pcgpu_cloud *cloud, int64_t row, int column, char text[NUMBER_SIZE]) {
+    const float *v = cloud->data + row * cloud->columns + column;
+    const double rest = pcgpu_column_is_remainder(cloud, column + 1) ? (double)v[1] : 0.0,
+                 offset = cloud->offset[column];
+    return offset == 0.0 && rest == 0.0 ? number_text((double)*v, true, text)
+                                        : number_text(offset + (double)*v + rest, false, text);
+}
+
+/* The first records: a line each, or arrays of JSON. */
+static void print_rows(FILE *out, const job *j, bool is_json) {
+    const pcgpu_cloud *cloud = &j->clouds[0];
+    const int64_t most = info_own(j->session->options)->rows, count = cloud->rows < most ? cloud->rows : most;
+    char text[NUMBER_SIZE];
+    for (int64_t i = 0; i < count; i++) {
+        fputs(is_json ? i > 0 ? ", [" : "[" : "  row:", out);
+        for (int k = 0; k < cloud->columns; k++) {
+            const bool finite = isfinite(cloud->data[i * cloud->columns + k]);
+            if (!pcgpu_column_is_remainder(cloud, k)) {
+                fputs(!is_json ? " " : k > 0 ? ", " : "", out);
+                fputs(is_json && !finite ? "null" : row_value(cloud, i, k, text), out);
+            }
+        }
+        fputs(is_json ? "]" : "\n", out);
+    }
+}
+
 void cloud_print_json(json *out, const job *j, const cloud_info *info, const pcgpu_file_info *file) {
     const pcgpu_cloud *cloud = &j->clouds[0];
     json_text(out, "kind", "cloud");
@@ -68,6 +95,12 @@ void cloud_print_json(json *out, const job *j, const cloud_info *info, const pcg
         json_integer(out, "faces", file->faces);
     }
     add_columns(out, cloud, info->columns);
+    if (info_own(j->session->options)->rows > 0) {
+        json_key(out, "rows");
+        fputc('[', out->out);
+        print_rows(out->out, j, true);
+        fputc(']', out->out);
+    }
     json_numbers(out, "extent", info->extent, 3);
     json_numbers(out, "spacing", info->spacing, 3);
     json_number(out, "density", info->density);
@@ -158,6 +191,7 @@ void cloud_print_text(FILE *out, const job *j, const cloud_info *info, const pcg
         fprintf(out, "  pixels: %lld, without a return: %lld, out of the camera's range: %lld\n",
                 (long long)j->depth[0].pixels, (long long)j->depth[0].no_return, (long long)j->depth[0].out_of_range);
     }
+    print_rows(out, j, false);
     for (int i = 0; i < info->odd_count; i++) {
         fputs(i == 0 && info->wrong ? "  looks wrong: " : "  odd: ", out);
         print_shown(out, info->odd[i]);

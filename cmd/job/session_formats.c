@@ -135,7 +135,8 @@ static bool is_other_text(const session *s, const char *path) {
 
 bool session_check_format(const session *s, const char *path, reason *why) {
     reason content;
-    if (input_format(s, path) || is_other_text(s, path) || path_is_folder(path)) {
+    const bool model = s->command->bit == FOR_INFO && path_ends_in(path, ".glb");
+    if (input_format(s, path) || is_other_text(s, path) || model || path_is_folder(path)) {
         return check_camera(s, path, why);
     }
     if (access(path, R_OK) != 0) {

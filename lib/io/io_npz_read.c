@@ -223,6 +223,9 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
         return pc_fail_format(a->file, "has no array '%s', only: %s; give one of them",
                               pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.list);
     }
+    if (a->file->options->file) {
+        snprintf(a->file->options->file->arrays, sizeof s.list, "%s", s.list);
+    }
     return pc_fail_format(a->file, "holds %s; %s", s.arrays ? s.list : "no arrays", remedy);
 }
 

@@ -105,6 +105,25 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml "$PCGPU_SOURCE"/tests/cli/openpcdet
     says ': a configuration' "$PCGPU" info "$CONFIG"
 done
 
+# What pcgpu writes besides clouds: the arrays of an .npz, the meshes of a .glb; and the first records of a cloud.
+cloud 30 > r.bin
+expect 0 pcgpu voxelize --voxel-size 1 --range 0,-9,-3,9,9,3 --max-points 4 --features points r.bin -o v.npz
+says '^  voxels \([0-9]+, 4, 4\) <f4, coords \([0-9]+, 4\) <i4, num_points \([0-9]+,\) <i4$' pcgpu info v.npz
+says '"kind": "arrays", "arrays": "voxels \([0-9]+, 4, 4\) <f4, ' pcgpu info v.npz --json -
+expect 0 pcgpu fuse --config "$PCGPU_SOURCE/testdata/room/camera.yaml" --poses "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" \
+    "$PCGPU_SOURCE"/testdata/room/*.png --voxel-size 0.05 --mesh g.ply
+expect 0 pcgpu fuse --config "$PCGPU_SOURCE/testdata/room/camera.yaml" --poses "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" \
+    "$PCGPU_SOURCE"/testdata/room/*.png --voxel-size 0.05 --mesh g.glb
+COUNTS=$("$PCGPU" info g.ply --json - | sed 's/.*"points": \([0-9]*\).*"faces": \([0-9]*\).*/\1 vertices, \2 triangles/')
+says "^m\.glb: glTF 2\.0, 1 mesh, $COUNTS\$" pcgpu info g.glb
+says '"kind": "model", "meshes": 1, "vertices": [0-9]+, "triangles": [0-9]+' pcgpu info g.glb --json -
+head -c 300 g.glb > cut.glb && expect 1 pcgpu info cut.glb && stderr_has '^pcgpu: cut\.glb: is cut short$'
+head -c 15 g.glb > cut.glb && expect 1 pcgpu info cut.glb && stderr_has '^pcgpu: cut\.glb: is a damaged or very large glTF model; export it again$'
+expect 0 pcgpu info --rows 3 r.bin
+[ "$(sed -n 's/^  row: //p' "$OUT")" = "$(records r.bin | head -n 3 | awk '{ print $1, $2, $3, $4 }')" ] || die 'other first records'
+says '"rows": \[\[[0-9.e-]+, [0-9.e-]+, [0-9.e-]+, [0-9.e-]+\], \[[^]]*\]\], ' pcgpu info --rows 2 r.bin --json -
+[ "$("$PCGPU" info --rows 100 r.bin | grep -c '^  row: ')" -eq 30 ] || die 'not all records'
+
 # A file or a pipe on standard input is the input; without one the build is described.
 cloud 30 > c.bin
 pcgpu info < c.bin > "$OUT" 2> "$ERR" || die 'info of a file on standard input'
