@@ -76,7 +76,7 @@ for CONFIG in "$PCGPU_SOURCE"/configs/*.yaml; do
     [ -e "$CONFIG" ] || die 'configs/ is empty'
     case $CONFIG in
         */register* | */odometry*) COMMAND=${CONFIG##*/} && COMMAND=${COMMAND%.yaml} INPUTS='a.bin a.bin' ;;
-        */livingroom.yaml | */kinect.yaml | */7scenes.yaml | */tum.yaml) COMMAND=register INPUTS='a.bin a.bin' ;;
+        */livingroom.yaml | */kinect.yaml | */d435.yaml | */l515.yaml | */azure_kinect.yaml | */7scenes.yaml | */tum.yaml) COMMAND=register INPUTS='a.bin a.bin' ;;
         *sample.yaml) COMMAND=voxelize INPUTS=a.bin
             grep -Eq '^(sample:|count:|ratio:)' "$CONFIG" && COMMAND=sample ;;
         *) COMMAND=voxelize INPUTS=a.bin ;;
