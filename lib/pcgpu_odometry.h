@@ -115,9 +115,9 @@ pcgpu_status pcgpu_odometry_beams(pcgpu_context *context, const pcgpu_odometry_p
 void pcgpu_odometry_settled(const pcgpu_odometry *odometry, pcgpu_odometry_params *params);
 
 /* The points of the last scan that has a pose, as they were registered: those that are usable, deskewed, x y z, in the
- * coordinates of the file. The memory belongs to the odometry until its next call. Errors: ARGUMENT (no scan has a
+ * coordinates of the file. They belong to the odometry and last until its next call. Errors: ARGUMENT (no scan has a
  * pose), MEMORY. */
-pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, pcgpu_cloud *cloud);
+pcgpu_status pcgpu_odometry_points(pcgpu_odometry *odometry, const pcgpu_cloud **points);
 
 /* The fraction of the motion to the last scan with a pose, from the one with a pose before it, that is in its sweep:
  * less than 1 when scans are missing between them, or when the points were taken in a part of the time from sweep to

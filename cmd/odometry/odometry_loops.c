@@ -29,12 +29,12 @@ pcgpu_status odometry_open_loops(session *s, const pcgpu_register_params *regist
 
 pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, const pcgpu_depth *image, int index,
                                 const double T[16]) {
-    pcgpu_cloud points;
+    const pcgpu_cloud *points;
     if (!odometry) {
         return pcgpu_loops_add_depth(loops, image, index, T);
     }
     pcgpu_status status = pcgpu_odometry_points(odometry, &points);
-    return status == PCGPU_OK ? pcgpu_loops_add(loops, &points, index, T) : status;
+    return status == PCGPU_OK ? pcgpu_loops_add(loops, points, index, T) : status;
 }
 
 static void print_loop(FILE *out, const pcgpu_loop *loop) {

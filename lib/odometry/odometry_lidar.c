@@ -340,15 +340,17 @@ double pcgpu_odometry_sweep(const pcgpu_odometry *o) {
     return o->fraction;
 }
 
-pcgpu_status pcgpu_odometry_points(pcgpu_odometry *o, pcgpu_cloud *cloud) {
+pcgpu_status pcgpu_odometry_points(pcgpu_odometry *o, const pcgpu_cloud **points) {
+    pcgpu_cloud *cloud = &o->points;
     pc_clear_error(o->context);
-    *cloud = (pcgpu_cloud){0};
+    *points = cloud;
     if (!o->last) {
         return pc_fail(o->context, PCGPU_ERROR_ARGUMENT, "no scan has a pose yet; add scans first");
     }
     PC_TRY(pc_odometry_as_cloud(o, 0, o->last, cloud));
     for (int k = 0; k < 3; k++) {
         cloud->offset[k] += o->home[k];
+        cloud->names[k][0] = "xyz"[k];
     }
     return PCGPU_OK;
 }

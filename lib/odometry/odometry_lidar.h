@@ -123,6 +123,7 @@ struct pcgpu_odometry {
     pc_track_ops ops;                 /* of the track */
     const pc_backend *backend;        /* NULL before the first scan */
     pcgpu_run run;                    /* as that of each scan begins */
+    pcgpu_cloud points;               /* as the caller sees them: those of the last good scan */
     pc_odometry_scan scans[PC_SCANS]; /* the one that is added, the last good one, the keyframe */
     pc_odometry_scan *present, *last,
         *keyframe; /* last NULL: no scan has a pose; keyframe: may be the last; NULL with a model or map */

@@ -36,12 +36,9 @@ public:
         return to_dict(&frame, frame_fields);
     }
     nb::dict points() {
-        pcgpu_cloud cloud = {};
+        const pcgpu_cloud *cloud = nullptr;
         context.call([&] { return pcgpu_odometry_points(state, &cloud); });
-        for (int k = 0; k < 3; k++) {
-            cloud.names[k][0] = "xyz"[k];
-        }
-        return copy_cloud(&cloud);
+        return copy_cloud(cloud);
     }
     nb::dict scan_points(nb::tuple cloud, nb::object before, nb::object motion, double fraction) {
         cloud_view view(cloud);

@@ -117,11 +117,11 @@ static void scans(job *j, pcgpu_context *context, const pcgpu_cloud *both[2]) {
     WORKS(pcgpu_loops_open(context, &loops_params, &loops));
     for (int i = 0; i < SCANS && !j->failed; i++) {
         pcgpu_odometry_frame frame;
-        pcgpu_cloud points;
+        const pcgpu_cloud *points;
         WORKS(pcgpu_odometry_add(odometry, both[i % 2], i, &frame));
         WORKS(pcgpu_odometry_points(odometry, &points));
         WORKS(pcgpu_map_add(map, both[i % 2], frame.T_world_frame));
-        WORKS(pcgpu_loops_add(loops, &points, i, frame.T_world_frame));
+        WORKS(pcgpu_loops_add(loops, points, i, frame.T_world_frame));
     }
     pcgpu_loops_result found;
     if (!j->failed) {
