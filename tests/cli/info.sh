@@ -115,7 +115,7 @@ expect 0 pcgpu fuse --config "$PCGPU_SOURCE/testdata/room/camera.yaml" --poses "
 expect 0 pcgpu fuse --config "$PCGPU_SOURCE/testdata/room/camera.yaml" --poses "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" \
     "$PCGPU_SOURCE"/testdata/room/*.png --voxel-size 0.05 --mesh g.glb
 COUNTS=$("$PCGPU" info g.ply --json - | sed 's/.*"points": \([0-9]*\).*"faces": \([0-9]*\).*/\1 vertices, \2 triangles/')
-says "^m\.glb: glTF 2\.0, 1 mesh, $COUNTS\$" pcgpu info g.glb
+says "^g\.glb: glTF 2\.0, 1 mesh, $COUNTS\$" pcgpu info g.glb
 says '"kind": "model", "meshes": 1, "vertices": [0-9]+, "triangles": [0-9]+' pcgpu info g.glb --json -
 head -c 300 g.glb > cut.glb && expect 1 pcgpu info cut.glb && stderr_has '^pcgpu: cut\.glb: is cut short$'
 head -c 15 g.glb > cut.glb && expect 1 pcgpu info cut.glb && stderr_has '^pcgpu: cut\.glb: is a damaged or very large glTF model; export it again$'

@@ -1,5 +1,4 @@
 """Arrays in GPU memory, PyTorch's and CuPy's: the results of the host, in streams and graphs. Skipped without a GPU."""
-import sys
 import unittest
 
 import support
@@ -91,8 +90,7 @@ class Torch(Case):
             self.assertEqual(odometry.add(on_gpu).pose.shape, (4, 4))
 
     def test_recipes(self):
-        sys.path.insert(0, str(support.SOURCE / 'python' / 'recipes'))
-        import point_sampling
+        from pcgpu.recipes import point_sampling
         batch = street()[:6000, :3].reshape(4, 1500, 3)
         on_gpu = torch.from_numpy(batch).cuda()
         want = pcgpu.sample_batch(batch, 100, device='cpu')

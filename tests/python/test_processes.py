@@ -1,15 +1,12 @@
 """Threads, fork() and spawn: a pool, workers of a DataLoader, and objects that belong to another process."""
 import multiprocessing
 import os
-import sys
 import threading
 import unittest
 
 import support
+from pcgpu.recipes.folder_dataset import ScanFolder
 from support import Case, np, pcgpu, torch
-
-sys.path.insert(0, str(support.SOURCE / 'python' / 'recipes'))
-from folder_dataset import ScanFolder  # noqa: E402
 
 
 def work(seed):

@@ -1,14 +1,10 @@
 """Each recipe does what the package whose place it takes does; where that is installed, beside it."""
-import sys
 import unittest
 
 import support
+from pcgpu.recipes import gicp, point_sampling
+from pcgpu.recipes.voxel_generator import PointToVoxel
 from support import Case, np, pcgpu, torch
-
-sys.path.insert(0, str(support.SOURCE / 'python' / 'recipes'))
-import gicp  # noqa: E402
-import point_sampling  # noqa: E402
-from voxel_generator import PointToVoxel  # noqa: E402
 
 SECOND = dict(vsize_xyz=[0.05, 0.05, 0.1], coors_range_xyz=[0, -40, -3, 70.4, 40, 1], num_point_features=4,
               max_num_voxels=16000, max_num_points_per_voxel=5)
