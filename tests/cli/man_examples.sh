@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every example of the man pages and of README.md: the lines that start with "$ " in .EX blocks of man/* and in
+# Runs every example of the man pages and of README.md: the lines that start with "$ " in .EX blocks of man/*.[17] and in
 # fenced blocks of README.md. The examples of one document run in order, in one scratch folder that holds copies of
 # testdata/ and configs/ and with `pcgpu` on PATH. An example must exit with 0, or with a status named by the next line:
 #     $ pcgpu register a.bin b.bin
