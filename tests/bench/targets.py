@@ -361,7 +361,7 @@ def threads(b):
 
 
 def table_of(group):
-    """Markdown of a group, for each machine: a line per thing with a column per program; in brackets the ratio to the first."""
+    """Markdown of a group, a table per machine: a line per thing with a column per program; in brackets the ratio to the first."""
     def text_of(value, digits=4):
         return f'{value:,.0f}' if value >= 1000 else f'{value:.{digits}g}'
     text = []
@@ -370,21 +370,21 @@ def table_of(group):
         with open(file, newline='') as rows:
             for row in csv.DictReader(rows):  # later ones replace earlier ones
                 of, what, who, unit = row['row'].split('; ')
-                if of == group:
+                if of == group and not what.startswith('street'):  # what is rendered and not larger than a real scan stays in results/
                     lines.setdefault((what, unit), {})[who], commits[what, unit, who] = float(row['value']), row['commit']
         whos = list(dict.fromkeys(who for line in lines.values() for who in line))
         if whos:
-            text += [f'\n{file.stem}, {", ".join(dict.fromkeys(commits.values()))}:\n', f'| {group} | ' + ' | '.join(whos) + ' |', '|---' * (1 + len(whos)) + '|']
+            text += [f'\n| {group}, {file.stem} {", ".join(dict.fromkeys(commits.values()))} | ' + ' | '.join(whos) + ' |', '|---' * (1 + len(whos)) + '|']
         for (what, unit), line in lines.items():
             first = line.get(whos[0])
             cells = ['' if who not in line else text_of(line[who]) + (f' ({text_of(line[who] / first, 3)} x)' if first and who != whos[0] else '') for who in whos]
             text.append(f'| {what}, {unit} | ' + ' | '.join(cells) + ' |')
-    return '\n'.join(text) + '\n\n'
+    return '\n'.join(text)[1:] + '\n'
 
 
 def tables():
     file = SOURCE / 'BENCHMARKS.md'
-    file.write_text(re.sub(r'(<!-- rows of ([^>]*?), by targets.py --table -->\n).*?(?=<!-- end)', lambda at: at[1] + ''.join(map(table_of, at[2].split(', '))), file.read_text(), flags=re.S))
+    file.write_text(re.sub(r'(<!-- rows of ([^>]*?), by targets.py --table -->\n).*?(?=<!-- end)', lambda at: at[1] + '\n'.join(map(table_of, at[2].split(', '))), file.read_text(), flags=re.S))
 
 
 PARTS = [sample, voxelize, register, odometry, localization, loops, commands, many, threads]
