@@ -174,6 +174,13 @@ python 4230
 tests 44540
 END
 
+# The most lines of the documents, and the most words of the manual.
+for limit in README.md:220 CONTRIBUTING.md:180 BENCHMARKS.md:200; do
+    [ "$(wc -l < "${limit%:*}")" -le "${limit#*:}" ] || fail "${limit%:*} has more than ${limit#*:} lines; see what can go"
+done
+words=$(cat man/*.[17] | wc -w)
+[ "$words" -le 20000 ] || fail "the manual pages have $words words, more than 20000; each thing stands in one page"
+
 # A file that a tool left behind is not committed.
 known='.ci .clang-format .gitignore BENCHMARKS.md CITATION.cff CONTRIBUTING.md Dockerfile LICENSE NEWS.md README.md SECURITY.md cmd
 configs cuda debian examples lib man meson.build meson_options.txt pyproject.toml python quickstart testdata tests'
