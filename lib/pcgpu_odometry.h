@@ -76,7 +76,7 @@ pcgpu_status pcgpu_odometry_open(pcgpu_context *context, const pcgpu_odometry_pa
                                  pcgpu_odometry **odometry);
 void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */
 
-/* The same for the poses of scans in a map that exists: T_world_frame is in the coordinates of `map`, points of any
+/* The same for the poses of scans in an existing map: T_world_frame is in the coordinates of `map`, points of any
  * origin such as those of earlier scans at their poses, best one per voxel of 0.1 to 0.2 m. params->reference stays
  * MODEL. The map's points are made NDT cells once, of which those within model_range of the sensor are registered to;
  * no scan changes them, and the cloud is not kept. The voxel size AUTO comes from the map. The pose of the first scan

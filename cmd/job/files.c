@@ -286,7 +286,7 @@ bool output_finish(output *o) {
     return stream == stdout || fclose(stream) == 0 || commit_failed(o, errno);
 }
 
-/* Renames the temporary file. Without --force, it does not replace a file that exists; nor one that was read since. */
+/* Renames the temporary file. Without --force, it does not replace an existing file; nor one that was read since. */
 static bool put_in_place(const output *o) {
     struct stat st;
     if (o->existing == EXISTING_KEPT && access(o->final, F_OK) == 0) {

@@ -79,7 +79,7 @@ bool path_is_link(const char *path);
 bool path_ends_in(const char *path, const char *extension);
 /* The name of a file without its folder. */
 const char *path_base(const char *path);
-/* The canonical path of a file that exists, malloc'd, in place of `path`, which is freed; other paths stay. */
+/* The canonical path of an existing file, malloc'd, in place of `path`, which is freed; other paths stay. */
 char *path_followed(char *path);
 /* True for "-"; NULL is accepted. */
 bool path_is_dash(const char *path);

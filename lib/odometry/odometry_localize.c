@@ -1,4 +1,4 @@
-/* Odometry: localization, the poses of scans in a map that exists.
+/* Odometry: localization, the poses of scans in an existing map.
  *
  * The moments of the map's points in NDT voxels are made once and stay with the back end. A scan is registered to the
  * voxels of a box around the sensor, as to a local map; the box is cut again when the sensor has come a widest voxel

@@ -1,4 +1,4 @@
-/* Registration: the voxel size that goes with the spacing of the points.
+/* Registration: the voxel size that fits the spacing of the points.
  *
  * A cell of a registration says something about a surface when its points spread over two directions. Points that are
  * too sparse for the cell, or of one ring of a spinning LiDAR, make a line or nothing. The edge of a cell is therefore
