@@ -6,7 +6,7 @@ cat << 'HTML'
 body{font:16px/1.5 sans-serif;max-width:52em;margin:0 auto;padding:1em}
 pre,code{font:13px/1.4 monospace}pre{background:#f4f5f7;padding:.8em;white-space:pre-wrap}b{white-space:nowrap}
 table.head,table.foot{display:none}h1{font-size:1.2em}h1.page{font-size:1.8em;border-top:1px solid #ccc;padding-top:1em}h2{font-size:1.05em}
-a{color:#0b6f6a;text-decoration:none}a.permalink{color:inherit}nav a{display:inline-block;margin-right:1em}dt{margin-top:.4em}dd{margin-left:2em}table{border-collapse:collapse}td{padding:.1em .8em .1em 0}.Bd-indent{margin-left:2em}
+a{color:#0b6f6a;text-decoration:none;white-space:nowrap}a.permalink{color:inherit;white-space:normal}nav a{display:inline-block;margin-right:1em}dt{margin-top:.4em}dd{margin-left:2em}table{border-collapse:collapse}td{padding:.1em .8em .1em 0}.Bd-indent{margin-left:2em}
 @media(prefers-color-scheme:dark){body{background:#15191e;color:#d8dee6}pre{background:#20262d}a{color:#5cc8c0}}
 </style></head><body><nav>
 HTML
