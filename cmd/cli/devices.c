@@ -41,7 +41,7 @@ static bool parse_device(const option_row *o, const char *text, void *field, rea
             return true;
         }
     }
-    return refuse(why, "\"%s\" is not possible; give auto, cpu, cuda, cuda:N,... or cuda:all", text);
+    return refuse(why, "unknown value \"%s\"; give auto, cpu, cuda, cuda:N,... or cuda:all", text);
 }
 
 static bool print_device(const option_row *o, const void *field, FILE *out) {

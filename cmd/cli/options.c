@@ -135,8 +135,8 @@ static const option_row shared[] = {
      "out when its line is there, else it is registered again."},
     {"shard", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTER | FOR_CONVERT | FOR_VIEW | FOR_INFO,
      OPTION_LINE_ONLY | OPTION_MANY, &type_path, "I/N", AT(shard), 0, 0, NULL,
-     "Take every N-th input or pair, from the I-th on, so that N runs, such as those of several machines, do all; "
-     "slurm: I and N of this task of a Slurm job array."},
+     "Process only part I of N (every N-th input or pair), to divide the work among machines; slurm: take I and N "
+     "from the task of the Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO | FOR_VIEW, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
     {"camera", 0, FOR_READERS, OPTION_INPUT, &type_camera, "FX,FY,CX,CY|FILE", AT(camera), 0, 0, NULL,

@@ -199,7 +199,7 @@ static bool parse_format(const option_row *o, const char *text, void *field, rea
 }
 
 static bool choice_wrong(const option_row *o, const char *text, const char *more, reason *why) {
-    refuse(why, "\"%s\" is not possible; give", text);
+    refuse(why, "unknown value \"%s\"; give", text);
     bool explained = false;
     for (int i = 0; o->choices[i]; i++) {
         const size_t n = strlen(o->choices[i]);

@@ -80,8 +80,8 @@ static void lock_and_remove(void) {
 }
 
 void files_catch_signals(bool continues) {
-    hint = continues ? " has ended the run; existing outputs are complete, --skip-existing does the others"
-                     : " has ended the run; existing outputs are complete, start again for the others";
+    hint = continues ? ": interrupted; finished outputs are complete, run again with --skip-existing to continue"
+                     : ": interrupted; finished outputs are complete, run again for the others";
     main_thread = pthread_self();
     heap_before_end(lock_and_remove);
     for (int i = 0; i < ENDING; i++) {

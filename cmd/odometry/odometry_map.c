@@ -167,8 +167,7 @@ int odometry_map_write(odometry_map *m, job *j) {
     PC_TRY(job_write_cloud(j, points));
     progress_end();
     report_result(job_output_name(j, "output"),
-                  "%lld points of %lld scan%s at %g m; %lld of %lld voxels left out, which "
-                  "scans have seen through",
+                  "%lld points of %lld scan%s at %g m; %lld of %lld voxels removed as moving objects",
                   (long long)points->rows, (long long)stats.scans, stats.scans == 1 ? "" : "s", stats.params.voxel,
                   (long long)stats.moved, (long long)stats.voxels);
     return EXIT_DONE;

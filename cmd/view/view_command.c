@@ -204,9 +204,9 @@ static const option_row rows[] = {
     {"point-size", 0, 0, OPTION_ZERO_IS_NONE | OPTION_ABOVE_MIN, &type_real, "N", OWN_AT(view_values, point_size), 0,
      32, NULL, "Diameter of a point in pixels. Default: by the distance between the points."},
     {"voxel-size", 0, 0, OPTION_ABOVE_MIN, &type_size, "SX,SY,SZ", OWN_AT(view_values, voxels.size), 0, METRES, NULL,
-     "Of an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
+     "For an .npz of voxelize: the size of a voxel in metres. Default: by the features."},
     {"range", 0, 0, 0, &type_range, "X0,Y0,Z0,X1,Y1,Z1", OWN_AT(view_values, voxels), -METRES, METRES, automatic,
-     "Of an .npz of voxelize: its range, of which the lower corner matters; auto: by the features."},
+     "For an .npz of voxelize: the --range it was made with (only the lower corner is used); auto: by the features."},
     {"ground-truth", 0, 0, OPTION_INPUT, &type_path, "FILE", AT(ground_truth), 0, 0, NULL,
      "The true trajectory, as for pcgpu-evaluate(1): trajectories get a column error, in metres, which is their "
      "colour."},

@@ -27,7 +27,8 @@ pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *
     bool random = p->method == PCGPU_SAMPLE_RANDOM;
     PC_TRY(pc_struct_check(context, "pcgpu_sample_params", p->struct_size, sizeof *p));
     if (p->count < 0) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "--count %lld is not positive; give 1 or more",
+                       (long long)p->count);
     }
     if (p->ratio != 0.0 && !(p->ratio > 0.0 && p->ratio <= 1.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a ratio of %g; give a number above 0 and up to 1", p->ratio);
@@ -77,8 +78,7 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
         return PCGPU_OK;
     }
     if (n == 0) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld samples asked of 0 usable points among %lld records; check the input", (long long)wanted,
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "no usable points among %lld records; check the input",
                        (long long)rows);
     }
     if ((p->min_distance != 0.0f && wanted == 0) || ((p->min_distance != 0.0f || p->at_most) && wanted > left)) {
@@ -86,12 +86,12 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
     }
     if (wanted > left && p->seed_count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld samples asked of %lld usable points that are no seeds; ask for fewer, or give fewer seeds",
+                       "--count %lld exceeds the %lld usable points that are no seeds; give less, or fewer seeds",
                        (long long)wanted, (long long)left);
     }
     if (wanted > left) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld samples asked of %lld usable points; ask for %lld or fewer, or give --at-most",
+                       "--count %lld exceeds the %lld usable points; give %lld or fewer, or --at-most",
                        (long long)wanted, (long long)n, (long long)n);
     }
     *count = wanted;

@@ -16,7 +16,8 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_para
                        "at_most is for arrays on the host; give a count that all clouds have");
     }
     if (p->count < 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld samples asked; give 1 or more", (long long)p->count);
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "--count %lld is not positive; give 1 or more",
+                       (long long)p->count);
     }
     if (p->min_distance != 0.0f && !(p->min_distance > 0.0f && isfinite(p->min_distance))) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a minimum distance of %g m; give a number above 0",
@@ -47,8 +48,8 @@ static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_device_clou
         }
         if (p->count > rows) {
             return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                           "%lld samples asked of cloud %lld with %lld records; ask for fewer", (long long)p->count,
-                           (long long)i, (long long)rows);
+                           "--count %lld exceeds the %lld records of cloud %lld; give less", (long long)p->count,
+                           (long long)rows, (long long)i);
         }
         if (start < 0 || start >= rows) {
             return pc_fail(context, PCGPU_ERROR_ARGUMENT, "start record %lld of cloud %lld, which has 0 to %lld",

@@ -48,7 +48,8 @@ rm -r out/c40.bin out/c50.bin
 echo short > c5.bin
 rm c30.bin
 expect 1 pcgpu sample -m 150 $NAMES -o out/ --json bad.json
-[ "$(grep -c '^pcgpu: c[1-9]\.bin: ' "$ERR")" -eq 9 ] || die "the messages are $(cat "$ERR")"
+[ "$(grep -c '^pcgpu: c[1235]\.bin: ' "$ERR")" -eq 4 ] || die "the messages are $(cat "$ERR")" # five more are like those of 1 to 3
+stderr_has '^pcgpu: 5 more of these errors; '
 stderr_has '^pcgpu: 70 inputs: [0-9]+ done, 0 skipped, [0-9]+ failed \(c1\.bin, c2\.bin, c3\.bin, \.\.\.\), '
 stderr_has '^pcgpu: c30\.bin: '
 [ "$(wc -l < bad.json)" -eq 70 ] || die "$(wc -l < bad.json) lines of JSON"
@@ -57,7 +58,7 @@ for N in $(seq 1 70); do
     LINE=$(sed -n "${N}p" bad.json)
     case $N in
     5) WHY='"error": "[^"]*6 bytes are not whole records' ;;
-    [1-9]) WHY='"error": "150 samples asked of '$((N * 9 + 60))' usable points' ;;
+    [1-9]) WHY='"error": "--count 150 exceeds the '$((N * 9 + 60))' usable points' ;;
     30) WHY='"error": "No such file' ;;
     *) WHY='"exit_code": 0, "outputs": {"output": "out/c'$N'.bin"}' ;;
     esac

@@ -22,7 +22,7 @@ stdout_has '^pcgpu info: 2 inputs'
 # A registration that does not converge has its time, too; a run that fails shows its messages.
 expect 0 "$PCGPU" bench --rounds 1 register in/a.bin in/b.bin
 expect 1 "$PCGPU" bench sample -m 9999 in/a.bin
-stderr_has '^pcgpu: in/a\.bin: 9999 samples asked of 400 usable points'
+stderr_has '^pcgpu: in/a\.bin: --count 9999 exceeds the 400 usable points'
 stderr_has '^pcgpu: a run ended with exit status 1'
 
 says '^Usage: pcgpu bench ' "$PCGPU" bench --help

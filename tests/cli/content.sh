@@ -64,10 +64,10 @@ for i in a b c d e; do : > none_$i.bin; done
 for threads in 1 3; do
     for verbose in '' -v; do
         expect 1 "$PCGPU" sample --threads $threads $verbose -m 5 none_?.bin five.bin --fields 5 -o five.d/ -f --json all.json
-        [ "$(grep -c '^pcgpu: none_[abc]\.bin: 5 samples asked of 0' "$ERR")" = 3 ] || die "the first three errors are not named"
-        [ "$(grep -c '^pcgpu: none_[de]\.bin: 5 samples' "$ERR")" = $((${#verbose})) ] || die "the other errors are wrong"
+        [ "$(grep -c '^pcgpu: none_[abc]\.bin: no usable points among 0' "$ERR")" = 3 ] || die "the first three errors are not named"
+        [ "$(grep -c '^pcgpu: none_[de]\.bin: no usable' "$ERR")" = $((${#verbose})) ] || die "the other errors are wrong"
         [ -n "$verbose" ] || stderr_has '^pcgpu: 2 more of these errors; -v prints all, --json has the one of each input$'
-        [ "$(grep -c '"error": "5 samples asked of 0' all.json)" = 5 ] || die "all.json has not all errors"
+        [ "$(grep -c '"error": "no usable points among 0' all.json)" = 5 ] || die "all.json has not all errors"
     done
 done
 cp five.bin five.pcd.bin

@@ -21,7 +21,7 @@ stop() {
     CODE=$?
     [ $CODE -gt 128 ] && [ "$(kill -l $CODE)" = "$SIGNAL" ] || die "exit code $CODE, expected that of SIG$SIGNAL"
     sed -i '/warning: coordinates such as/d' "$ERR"
-    stderr_has "^pcgpu: SIG$SIGNAL has ended the run; existing outputs are complete, (start again for|--skip-existing does) the others\$"
+    stderr_has "^pcgpu: SIG$SIGNAL: interrupted; finished outputs are complete, run again (for the others|with --skip-existing to continue)\$"
     [ "$(wc -l < "$ERR")" -eq 1 ] || die 'more than one line'
 }
 

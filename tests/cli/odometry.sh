@@ -64,7 +64,7 @@ started() {
 started poses.out
 kill -TERM $PID
 wait $PID 2> /dev/null
-stderr_is 'pcgpu: SIGTERM has ended the run; existing outputs are complete, start again for the others'
+stderr_is 'pcgpu: SIGTERM: interrupted; finished outputs are complete, run again for the others'
 echo old > cut/old.txt
 for SIGNAL in INT TERM; do
     [ $SIGNAL != INT ] || env --default-signal=INT true 2> /dev/null || continue

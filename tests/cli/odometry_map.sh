@@ -7,7 +7,7 @@ points() { "$PCGPU" info "$1" | sed -n '1s/.* \([0-9]*\) points.*/\1/p'; }
 
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt
 makes with.txt t.txt pcgpu odometry --cpu s?.bin --trajectory with.txt -o map.ply --json map.jsonl # a map changes no pose
-stderr_has '^pcgpu: map.ply: [0-9]+ points of 4 scans at 0.1 m; [0-9]+ of [0-9]+ voxels left out, which scans have seen through$'
+stderr_has '^pcgpu: map.ply: [0-9]+ points of 4 scans at 0.1 m; [0-9]+ of [0-9]+ voxels removed as moving objects$'
 [ "$(wc -l < map.jsonl)" -eq 5 ] || die 'the map is not the last object of --json'
 tail -n 1 map.jsonl | grep -q '"outputs": {"output": "map.ply"}.*"map_voxel": 0.1,.*"scans": 4, "panoramas": 1,.*"points": ' ||
     die 'the object of the map in --json'
@@ -61,7 +61,7 @@ awk 'NR == 1 && ($4 < 0.79 || $4 > 0.81) { exit 1 }' "$OUT" || die "registered t
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o coarse.ply --map-voxel 0.5
 [ "$(points coarse.ply)" -lt $((COUNT / 3)) ] || die 'voxels of 0.5 m are not fewer'
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt -f -o kept.ply --set keep-moving
-stderr_has '; 0 of [0-9]+ voxels left out'
+stderr_has '; 0 of [0-9]+ voxels removed'
 printf 'odometry:\n  map_voxel: 0.5\n  keep_moving: false\n  memory: 8M\n' > map.yaml
 makes other.ply coarse.ply pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f -o other.ply
 expect 0 pcgpu odometry --cpu --config map.yaml s?.bin --trajectory t.txt -f

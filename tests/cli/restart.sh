@@ -81,7 +81,7 @@ until_it_ends() {
         SENT=$((SENT + 1)) HERE=$((HERE + 1))
         eval "SENT_$NAME=\$((\${SENT_$NAME:-0} + 1))"
         # A signal before the program's first step, or after its last one, finds no handler.
-        ! grep -v "^pcgpu: SIG$NAME has ended the run; existing outputs are complete, --skip-existing does the others\$" "$ERR" |
+        ! grep -v "^pcgpu: SIG$NAME: interrupted; finished outputs are complete, run again with --skip-existing to continue\$" "$ERR" |
             grep -qv '^pcgpu: 200 inputs: [0-9]* done, [0-9]* skipped, 0 failed, ' || die "after SIG$NAME: $(cat "$ERR")"
         temporary > after
         if [ "$NAME" = KILL ]; then

@@ -203,8 +203,8 @@ slurm_part() {
     slurm scancel --batch --signal=USR1 "${JOB}_2"
     until_done 20 task CANCELLED 1 || die "task 1 was not cancelled: $(slurm scontrol show job "${JOB}_1")"
     until_done 20 task PENDING 2 || die "task 2 is not in the queue again: $(slurm scontrol show job "${JOB}_2")"
-    grep -q 'SIGTERM has ended the run; existing outputs are complete' log.first.1 || die "$(cat log.first.1)"
-    grep -q 'SIGTERM has ended the run; existing outputs are complete' log.first.2 || die "$(cat log.first.2)"
+    grep -q 'SIGTERM: interrupted; finished outputs are complete' log.first.1 || die "$(cat log.first.1)"
+    grep -q 'SIGTERM: interrupted; finished outputs are complete' log.first.2 || die "$(cat log.first.2)"
     until_done 60 task COMPLETED 0 && until_done 60 task COMPLETED 3 || die "$(slurm squeue)"
     MISSING=$(missing out)
     [ "$MISSING" -gt 1 ] && [ "$MISSING" -lt 97 ] || die "$MISSING outputs are missing"

@@ -144,7 +144,7 @@ static void check_refusals(call *c) {
     const int64_t falling[] = {0, 60, 30};
     refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 0}, good, 4, "give 1 or more");
     refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 101}, good, 4,
-           "101 samples asked of cloud 0 with 100 records");
+           "count 101 exceeds the 100 records of cloud 0");
     refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 0.5}, good, 4,
            "ratios are for arrays on the host");
     refuse(c,

@@ -225,7 +225,7 @@ static void check_refusals(test_bed *bed) {
     make_cloud_named("empty", bed->seed, 0, &empty);
     cloud.data[4 * 7] = NAN;
     refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5000},
-            "5000 samples asked of 99 usable points");
+            "count 5000 exceeds the 99 usable points");
     refused(bed, &cloud,
             (pcgpu_sample_params){
                 .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 100},

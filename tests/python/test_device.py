@@ -41,7 +41,7 @@ class Torch(Case):
             self.same(full.distances.cpu().numpy(), expected.distances)
             self.assertEqual(full.picked.tolist(), [200])
         self.refused(ValueError, 'the arrays differ', pcgpu.sample_batch, [on_gpu[0], on_gpu[1][:, :3]], 5)
-        self.refused(ValueError, 'samples asked of cloud 2', pcgpu.sample_batch, on_gpu, 500)
+        self.refused(ValueError, 'records of cloud 2', pcgpu.sample_batch, on_gpu, 500)
 
     def test_out(self):
         points = torch.from_numpy(street()).cuda()
@@ -141,7 +141,7 @@ class Torch(Case):
         self.refused(ValueError, 'random sampling', pcgpu.sample, points, 5, method='random')
         self.refused(ValueError, 'the shape of points', pcgpu.sample, points[0], 5)
         self.refused(TypeError, 'give float32', pcgpu.sample, points.double(), 5)
-        self.refused(ValueError, 'samples asked', pcgpu.sample, points, 10**6)
+        self.refused(ValueError, 'exceeds the', pcgpu.sample, points, 10**6)
         self.refused(ValueError, 'out is for arrays in GPU memory', pcgpu.voxelize, street(), 0.5, out=object())
         self.refused(ValueError, 'seeds', pcgpu.sample, points, 5, seeds=[1])
         self.refused(ValueError, 'give range and max_voxels', pcgpu.voxelize, points, 0.5)

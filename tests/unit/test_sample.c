@@ -64,10 +64,10 @@ static void test_refused(void **state) {
     refused(&wrong, 1, "both a start and seeds");
     wrong = params;
     wrong.count = POINTS - 1;
-    refused(&wrong, 1, "64 samples asked of 63 usable points that are no seeds");
+    refused(&wrong, 1, "count 64 exceeds the 63 usable points that are no seeds");
     wrong.count = 0;
     wrong.ratio = 1;
-    refused(&wrong, 1, "65 samples asked of 63 usable points that are no seeds");
+    refused(&wrong, 1, "count 65 exceeds the 63 usable points that are no seeds");
 }
 
 /* Random sampling measures the coverage when asked, of a batch as of one cloud; the draws are the same. */
@@ -154,7 +154,7 @@ static void test_nothing_left(void **state) {
     assert_int_equal(got.count, 0);
     pcgpu_sampled_free(&got);
     params.min_distance = 0;
-    refused(&params, 1, "1 samples asked of 0 usable points that are no seeds");
+    refused(&params, 1, "count 1 exceeds the 0 usable points that are no seeds");
     pcgpu_cloud_free(&cloud);
 }
 
@@ -173,7 +173,7 @@ static void test_empty(void **state) {
         params.method = (pcgpu_sample_method)method;
         params.coverage = true;
         params.count = 4;
-        refused_of(&none, &params, "4 samples asked of 0 usable points among 0 records");
+        refused_of(&none, &params, "no usable points among 0 records");
         assert_int_equal(pcgpu_sample(context, &some, &params, &wanted), PCGPU_OK);
         params.at_most = true;
         params.start = PCGPU_START_INDEX; /* of a cloud without points there is no first pick */
