@@ -55,12 +55,14 @@ static int help(int count, char **words) {
     if (!name) {
         help_program(stdout);
     } else if (strcmp(name, "bench") == 0) {
+        help_manual(name);
         bench_help(stdout);
     } else if (!command) {
         return unknown_command(name);
     } else if (man) {
         help_man_options(command, stdout);
     } else {
+        help_manual(name);
         help_command(command, stdout);
     }
     return EXIT_DONE;

@@ -1,4 +1,5 @@
 /* Help, the OPTIONS sections of the man pages and the configuration in effect, from the table of options. */
+#include "heap.h"
 #include "options.h"
 #include "text.h"
 
@@ -280,5 +281,22 @@ void options_print_yaml(const option_values *options, const command_info *comman
             fprintf(out, "  %s: %s\n", option_key(o, key), value.data);
         }
         text_free(&value);
+    }
+}
+
+void help_manual(const char *command) {
+    static const char *const places[] = {"/../man", "/../share/man/man1"}; /* of a build folder; as it is installed */
+    char program[4096];
+    const ssize_t n = isatty(STDOUT_FILENO) ? readlink("/proc/self/exe", program, sizeof program - 1) : -1;
+    if (n > 0) {
+        program[n] = '\0';
+        *strrchr(program, '/') = '\0';
+    }
+    for (int i = 0; n > 0 && i < 2; i++) {
+        char *page = heap_text("%s%s/pcgpu-%s.1", program, places[i], command);
+        if (access(page, R_OK) == 0) {
+            execlp("man", "man", page, NULL);
+        }
+        free(page);
     }
 }

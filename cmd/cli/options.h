@@ -335,6 +335,9 @@ const char *next_command_name(int i, unsigned commands);
 
 void help_program(FILE *out);
 void help_command(const command_info *command, FILE *out);
+/* On a terminal: shows the manual page beside the program, where `man` does not look, and does not return. Else, and
+ * without a page or `man`, it does nothing. */
+void help_manual(const char *command);
 void help_short(const command_info *command, FILE *out);       /* at most 40 lines of 80 columns: -h */
 void help_man_options(const command_info *command, FILE *out); /* roff */
 /* Prints the script of a shell; false for an unknown shell. */

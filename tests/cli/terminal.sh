@@ -72,4 +72,14 @@ quiet "$PCGPU" sample --cpu -m 10 slow.bin -f -o x.bin
 (sleep 6 && cat a.bin) > slow.bin &
 tells '^pcgpu: [01]/2' "$PCGPU" odometry --cpu --progress on a.bin slow.bin --trajectory t
 stderr_lacks "$ESCAPE"
+
+# `help COMMAND` on a terminal is the manual page beside the program; the text of --help elsewhere, and without `man`.
+mkdir fake && printf '#!/bin/sh\necho "page $*" && head -n 1 "$1"\n' > fake/man && chmod +x fake/man
+for COMMAND in sample bench; do
+    expect 0 on 1 env PATH="$PWD/fake:$PATH" "$PCGPU" help $COMMAND
+    stderr_has "^page /.*/pcgpu-$COMMAND\\.1" && stderr_has '^\.TH PCGPU'
+    says "^Usage: pcgpu $COMMAND" env PATH="$PWD/fake:$PATH" "$PCGPU" help $COMMAND
+done
+expect 0 on 1 env PATH="$PWD" "$PCGPU" help sample
+stderr_has '^Usage: pcgpu sample'
 finish
