@@ -141,8 +141,8 @@ static const option_row shared[] = {
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
     {"camera", 0, FOR_READERS, OPTION_INPUT, &type_camera, "FX,FY,CX,CY|FILE", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
-     "A file in place of the numbers: a 3x3 matrix as text, a camera of Open3D (.json), a calib.txt of KITTI, a "
-     "camera_info of ROS (.yaml). In a --config the same members as a mapping."},
+     "A file in place of the numbers: a 3x3 matrix as text, a camera of Open3D or RealSense (.json), a calib.txt of "
+     "KITTI, a camera_info of ROS or what OpenCV writes (.yaml). In a --config the same members as a mapping."},
     {"drop-origin", 0, FOR_POINTS | FOR_VIEW, 0, &type_flag, NULL, AT(drop_origin), 0, 0, NULL,
      "Drop records at exactly (0,0,0), which some sensors write for no return."},
     {"keep-origin", 0, FOR_POINTS | FOR_VIEW, OPTION_ALIAS, &type_no_flag, NULL, AT(drop_origin), 0, 0, NULL,

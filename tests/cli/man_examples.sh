@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs every example of the man pages and of README.md: the lines that start with "$ " in .EX blocks of man/*.[17] and in
-# fenced blocks of README.md. The examples of one document run in order, in one scratch folder that holds copies of
+# man_examples.sh [DOCUMENT...]: runs every example of the man pages and of README.md: the lines that start with "$ " in .EX
+# blocks of man/*.[17] and in fenced blocks of README.md. The examples of one document run in order, in one scratch folder that holds copies of
 # testdata/ and configs/ and with `pcgpu` on PATH. An example must exit with 0, or with a status named by the next line:
 #     $ pcgpu register a.bin b.bin
 #     # exit status 4
@@ -85,7 +85,8 @@ run_document() {
     done <"$scratch/examples"
 }
 
-for document in "$source"/man/*.[17] "$source/README.md"; do
+[ $# -gt 0 ] || set -- "$source"/man/*.[17] "$source/README.md"
+for document; do
     [ -e "$document" ] || continue
     before=$run
     run_document "$document"
