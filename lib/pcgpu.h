@@ -149,6 +149,11 @@ bool pcgpu_column_is_remainder(const pcgpu_cloud *cloud, int column);
  * flags such as withheld, user_data and more. */
 bool pcgpu_column_default(const char *name, float *value);
 
+/* The axis of the coordinates that points up: "x", "y", "z", "-x", "-y" or "-z", which .ply keeps in a comment and .glb
+ * in its node; NULL: not known. The second returns false for another name, and without memory. */
+const char *pcgpu_cloud_up(const pcgpu_cloud *cloud);
+bool pcgpu_cloud_set_up(pcgpu_cloud *cloud, const char *up);
+
 /* Gives `out` the header of clouds that are its parts, which is that of the first if all have one coordinate system.
  * Returns what is left out, for a message, or NULL. */
 const char *pcgpu_cloud_take_header(pcgpu_cloud *out, const pcgpu_cloud *clouds, int count);

@@ -198,7 +198,7 @@ void view_settle_up(const session *s, pc_scene *scene) {
     }
     pc_up up = scene->layers[0].kind == PC_IMAGE ? PC_UP_Z : given;
     for (int i = 0; i < scene->count && up == PC_UP_AUTO; i++) {
-        up = scene->layers[i].cloud.header ? scene->layers[i].cloud.header->up : PC_UP_AUTO;
+        up = pc_cloud_up(&scene->layers[i].cloud);
     }
     scene->up = up != PC_UP_AUTO ? up : camera ? PC_UP_MINUS_Y : PC_UP_Z;
 }

@@ -72,6 +72,24 @@ pcgpu_status pc_cloud_set_up(pcgpu_context *context, pcgpu_cloud *cloud, pc_up u
     return PCGPU_OK;
 }
 
+const char *pcgpu_cloud_up(const pcgpu_cloud *cloud) {
+    return pc_cloud_up(cloud) != PC_UP_AUTO ? pc_up_names[pc_cloud_up(cloud)] : NULL;
+}
+
+bool pcgpu_cloud_set_up(pcgpu_cloud *cloud, const char *up) {
+    int axis = PC_UP_AUTO;
+    while (up && pc_up_names[axis] && (axis == PC_UP_AUTO || strcmp(pc_up_names[axis], up) != 0)) {
+        axis++;
+    }
+    if (!pc_up_names[axis] || (up && !cloud->header && !(cloud->header = pc_header_create()))) {
+        return false;
+    }
+    if (cloud->header) {
+        cloud->header->up = (pc_up)axis;
+    }
+    return true;
+}
+
 void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud) {
     if (header) {
         __atomic_fetch_add(&header->users, 1, __ATOMIC_RELAXED);

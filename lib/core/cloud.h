@@ -69,6 +69,9 @@ typedef struct pcgpu_header {
 
 /* A header of one user, all zero; NULL without memory. */
 pcgpu_header *pc_header_create(void);
+static inline pc_up pc_cloud_up(const pcgpu_cloud *cloud) {
+    return cloud->header ? cloud->header->up : PC_UP_AUTO;
+}
 /* Gives a cloud that has no header one with `up`. Errors: MEMORY. */
 pcgpu_status pc_cloud_set_up(pcgpu_context *context, pcgpu_cloud *cloud, pc_up up);
 void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud); /* accepts NULL */

@@ -91,7 +91,7 @@ static int glb_node(char *out, size_t size, const pcgpu_cloud *v) {
                                       [PC_UP_MINUS_X] = {0, -h, h},
                                       [PC_UP_MINUS_Y] = {1, 0, 0},
                                       [PC_UP_MINUS_Z] = {h, 0, h}};
-    const pc_up up = v->header ? v->header->up : PC_UP_AUTO;
+    const pc_up up = pc_cloud_up(v);
     const double *o = v->offset, *q = turns[up];
     if (up == PC_UP_AUTO || up == PC_UP_Y) {
         return snprintf(out, size, "{\"mesh\":0,\"translation\":[%.17g,%.17g,%.17g]}", o[0], o[1], o[2]);

@@ -8,8 +8,8 @@ static void write_header(FILE *stream, const pcgpu_cloud *cloud, const uint8_t *
                          int64_t faces) {
     static const char *const names[] = {"float", "double", "char", "uchar", "short", "ushort", "int", "uint"};
     fprintf(stream, "ply\nformat %s 1.0\n", format);
-    if (cloud->header && cloud->header->up != PC_UP_AUTO) {
-        fprintf(stream, "comment up %s\n", pc_up_names[cloud->header->up]);
+    if (pcgpu_cloud_up(cloud)) {
+        fprintf(stream, "comment up %s\n", pcgpu_cloud_up(cloud));
     }
     fprintf(stream, "element vertex %lld\n", (long long)cloud->rows);
     for (int k = 0; k < cloud->columns; k++) {

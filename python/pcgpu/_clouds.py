@@ -48,9 +48,10 @@ class Cloud:
     types    C types that a writer which keeps types (.ply) restores, such as 'uint8'; default 'float32'
     first    C numbers, float64, that the values of columns after x y z are relative to: read() sets them for times that
              float32 cannot hold, such as those since 1970
+    up       the axis that points up, 'x' to '-z', where a .ply names it; else None
     """
 
-    __slots__ = ('points', 'columns', 'offset', 'types', 'first')
+    __slots__ = ('points', 'columns', 'offset', 'types', 'first', 'up')
 
     def __init__(self, points: Array, columns: Optional[Sequence[str]] = None,
                  offset: Optional[Sequence[float]] = None, types: Optional[Sequence[str]] = None) -> None:
@@ -73,13 +74,14 @@ class Cloud:
         self.offset: Tuple[float, float, float] = (float(offset[0]), float(offset[1]), float(offset[2]))
         self.types: Tuple[str, ...] = tuple(types) if types is not None else ('float32',) * width
         self.first: Tuple[float, ...] = (0.0,) * width
+        self.up: Optional[str] = None
 
     @classmethod
     def _of(cls, values: Dict[str, Any], kind: str = 'numpy') -> Cloud:
         cloud = cls.__new__(cls)
         cloud.points = give(values['points'], kind)
         cloud.columns, cloud.offset, cloud.types = values['columns'], values['offset'], values['types']
-        cloud.first = values['first']
+        cloud.first, cloud.up = values['first'], values.get('up')
         return cloud
 
     def __len__(self) -> int:
@@ -99,7 +101,7 @@ class Cloud:
             raise TypeError('give a slice, an array of indices or a mask of rows; cloud.points[...] takes anything else')
         picked = self.points[rows]
         return Cloud._of({'points': picked, 'columns': self.columns, 'offset': self.offset, 'types': self.types,
-                          'first': self.first})
+                          'first': self.first, 'up': self.up})
 
     def column(self, name: str) -> Array:
         """The values (N,) of a column, without its `first`. KeyError: there is none of this name."""
@@ -127,11 +129,11 @@ def native_cloud(points: Any, what: str = 'points') -> Tuple[tuple, str]:
     """A cloud or array as the parts that the native module takes, and the kind of its array."""
     if isinstance(points, Cloud):
         array, _ = float_points(points.points, what)
-        return (array, points.columns, points.offset, points.types, points.first), kind_of(points.points)
+        return (array, points.columns, points.offset, points.types, points.first, points.up), kind_of(points.points)
     if isinstance(points, np.ndarray) and points.dtype.names:
         return native_cloud(Cloud._of(record_cloud(points)), what)
     array, offset = float_points(points, what)
-    return (array, None, offset, None, None), kind_of(points)
+    return (array, None, offset, None, None, None), kind_of(points)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -131,6 +131,8 @@ nb::dict to_dict(const void *from, const field *fields);
 /* A cloud of the caller: (points, names or None, offset or None), with points a float32 array (N, C) in C order. */
 struct cloud_view {
     explicit cloud_view(nb::handle parts);
+    ~cloud_view();
+    cloud_view(const cloud_view &) = delete;
     nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu> points;
     pcgpu_cloud cloud = {};
 };

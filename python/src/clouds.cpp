@@ -35,11 +35,12 @@ static int type_by_name(const std::string &name) {
     raise(PyExc_ValueError, "a column has the type '" + name + "'; give 'float32', 'float64', or (u)int8 to (u)int32");
 }
 
-/* (points, names, offset, types, first) */
+/* (points, names, offset, types, first, up) */
 cloud_view::cloud_view(nb::handle parts) {
     points = nb::cast<decltype(points)>(parts[0], false);
     if (points.shape(1) < 3 || points.shape(1) > PCGPU_MAX_COLUMNS) {
-        raise(PyExc_ValueError, "points have " + std::to_string(points.shape(1)) + " columns; give 3 to 64, x y z first");
+        raise(PyExc_ValueError,
+              "points have " + std::to_string(points.shape(1)) + " columns; give 3 to 64, x y z first");
     }
     cloud.rows = (int64_t)points.shape(0);
     cloud.columns = (int)points.shape(1);
@@ -54,6 +55,14 @@ cloud_view::cloud_view(nb::handle parts) {
     for (int k = 3; k < cloud.columns && !parts[4].is_none(); k++) {
         cloud.offset[k] = nb::cast<double>(parts[4][k]);
     }
+    if (!parts[5].is_none() && !pcgpu_cloud_set_up(&cloud, nb::cast<nb::str>(parts[5]).c_str())) {
+        raise(PyExc_ValueError, "up is another than 'x', 'y', 'z', '-x', '-y' and '-z'");
+    }
+}
+
+cloud_view::~cloud_view() {
+    cloud.data = nullptr; // the caller's
+    pcgpu_cloud_free(&cloud);
 }
 
 static void free_cloud(pcgpu_cloud *cloud) {
@@ -64,7 +73,8 @@ static void free_cloud(pcgpu_cloud *cloud) {
 static nb::dict describe(const pcgpu_cloud *cloud, nb::handle owner) {
     nb::list names, types, first;
     for (int k = 0; k < cloud->columns; k++) {
-        names.append(nb::steal(PyUnicode_DecodeUTF8(cloud->names[k], (Py_ssize_t)std::strlen(cloud->names[k]), "replace")));
+        names.append(
+            nb::steal(PyUnicode_DecodeUTF8(cloud->names[k], (Py_ssize_t)std::strlen(cloud->names[k]), "replace")));
         types.append(nb::str(type_names[cloud->types[k]]));
         first.append(nb::float_(k < 3 ? 0.0 : cloud->offset[k]));
     }
@@ -74,6 +84,7 @@ static nb::dict describe(const pcgpu_cloud *cloud, nb::handle owner) {
     out["offset"] = nb::make_tuple(cloud->offset[0], cloud->offset[1], cloud->offset[2]);
     out["types"] = nb::tuple(types);
     out["first"] = nb::tuple(first);
+    out["up"] = pcgpu_cloud_up(cloud) ? nb::object(nb::str(pcgpu_cloud_up(cloud))) : nb::none();
     return out;
 }
 

@@ -239,7 +239,8 @@ static void check_refusals(test_bed *bed) {
                 .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = -1},
             "-1");
     refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params)}, "not given");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = -3}, "-3 samples");
+    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = -3},
+            "count -3 is not positive");
     refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 1.5},
             "ratio of 1.5");
     refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = (double)NAN},
@@ -255,9 +256,9 @@ static void check_refusals(test_bed *bed) {
                                   .min_distance = 1.0f},
             "no least distance");
     refused(bed, &empty, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 1},
-            "0 usable points");
+            "no usable points");
     refused(bed, &empty, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 0.5},
-            "0 usable points");
+            "no usable points");
     const pcgpu_cloud *both[2] = {&cloud, &empty};
     pcgpu_sampled results[2];
     pcgpu_sample_params params = {.struct_size = sizeof(pcgpu_sample_params), .count = 2};

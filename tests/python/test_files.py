@@ -124,6 +124,12 @@ class Files(Case):
         for name, magic in (('m.obj', b'v '), ('m.glb', b'glTF')):
             pcgpu.write(self.folder / name, pcgpu.Mesh(vertices, np.int32([[0, 1, 2]])))
             self.assertIn(magic, (self.folder / name).read_bytes())
+        vertices.up = '-y'
+        pcgpu.write(self.folder / 'up.ply', vertices[:2])
+        self.assertEqual(pcgpu.read(self.folder / 'up.ply').up, '-y')
+        vertices.up = 'sky'
+        self.refused(ValueError, "up is another than 'x'", pcgpu.write, self.folder / 'up.ply', vertices)
+        vertices.up = None
         self.refused(ValueError, 'the vertex 3 of 3', pcgpu.write, self.folder / 'n.ply',
                      pcgpu.Mesh(vertices, np.int32([[0, 1, 3]])))
 
