@@ -37,9 +37,17 @@ void *__wrap_realloc(void *memory, size_t bytes) {
 
 /* ---- scans ------------------------------------------------------------------------------------------------------ */
 
-enum { SCANS = 3, POINTS = 33000, COLUMNS = 4 };
+enum { SCANS = 3, COLUMNS = 4, KINDS = 3 };
 
-static pcgpu_cloud scans[SCANS], moving[SCANS]; /* of a sensor that stands, and one that moves meanwhile */
+/* Of a sensor that stands, in two parts of 16,384 points; of one that moves; of one that moves and whose second scan is
+ * found by a search alone. */
+static const struct {
+    int points;
+    float sweep;
+} kinds[KINDS] = {{33000, 0.0f}, {8000, 0.8f}, {2000, 0.3f}};
+enum { STANDS, MOVES, LOST };
+
+static pcgpu_cloud scans[KINDS][SCANS];
 static test_random numbers = {1};
 
 static float unit(void) {
@@ -48,9 +56,9 @@ static float unit(void) {
 
 /* Ground, two walls and boxes, from 0.8 m farther for each scan, and for the last point of a sweep than for its first
  * one so much as `sweep`. The last column is the time. */
-static void make_scan(int scan, float sweep, pcgpu_cloud *cloud) {
-    assert_int_equal(pcgpu_cloud_create(NULL, POINTS, COLUMNS, cloud), PCGPU_OK);
-    for (int i = 0; i < POINTS; i++) {
+static void make_scan(int scan, int points, float sweep, pcgpu_cloud *cloud) {
+    assert_int_equal(pcgpu_cloud_create(NULL, points, COLUMNS, cloud), PCGPU_OK);
+    for (int i = 0; i < points; i++) {
         float x = 60.0f * unit() - 30.0f, y = 24.0f * unit() - 12.0f, z = -1.7f;
         const int what = i % 4;
         if (what == 1) {
@@ -62,97 +70,102 @@ static void make_scan(int scan, float sweep, pcgpu_cloud *cloud) {
             z = 3.0f * unit() - 1.7f;
         }
         float *p = cloud->data + COLUMNS * i;
-        p[0] = x - 0.8f * (float)scan - sweep * ((float)i / POINTS - 0.5f) + 0.01f * unit();
+        p[3] = (float)i / (float)points;
+        p[0] = x - 0.8f * (float)scan - sweep * (p[3] - 0.5f) + 0.01f * unit();
         p[1] = y + 0.01f * unit();
         p[2] = z + 0.01f * unit();
-        p[3] = (float)i / POINTS;
     }
 }
 
 static int make_scans(void **unused) {
     (void)unused;
-    for (int i = 0; i < SCANS; i++) {
-        make_scan(i, 0.0f, &scans[i]);
-        make_scan(i, 0.8f, &moving[i]);
+    for (int i = 0; i < KINDS * SCANS; i++) {
+        const int kind = i / SCANS;
+        make_scan(i % SCANS, kinds[kind].points, kinds[kind].sweep, &scans[kind][i % SCANS]);
     }
     return 0;
 }
 
 static int free_scans(void **unused) {
     (void)unused;
-    for (int i = 0; i < SCANS; i++) {
-        pcgpu_cloud_free(&scans[i]);
-        pcgpu_cloud_free(&moving[i]);
+    for (int i = 0; i < KINDS * SCANS; i++) {
+        pcgpu_cloud_free(&scans[i / SCANS][i % SCANS]);
     }
     return 0;
 }
 
 /* ---- odometry --------------------------------------------------------------------------------------------------- */
 
-/* Poses of the scans; a scan whose allocation `fail` fails is added once more. Returns whether there was one. */
-static bool follow(const pcgpu_odometry_params *params, int threads, int fail, double poses[SCANS][16]) {
+/* Poses of the scans. Allocation `fail` of each scan fails, and the scan is added once more. Returns whether a scan has
+ * so many. */
+static bool follow(const pcgpu_odometry_params *params, int kind, int threads, int fail, double poses[SCANS][16]) {
     pcgpu_context *context = open_context(threads);
-    const pcgpu_cloud *clouds = params->deskew == PCGPU_DESKEW_NONE ? scans : moving;
     pcgpu_odometry *odometry;
     bool failed = false;
     assert_int_equal(pcgpu_odometry_open(context, params, &odometry), PCGPU_OK);
-    atomic_store(&left, fail);
     for (int i = 0; i < SCANS; i++) {
         pcgpu_odometry_frame frame;
-        pcgpu_status status = pcgpu_odometry_add(odometry, &clouds[i], i, &frame);
+        atomic_store(&left, fail);
+        const pcgpu_status status = pcgpu_odometry_add(odometry, &scans[kind][i], i, &frame);
+        failed = failed || (fail > 0 && atomic_load(&left) == 0);
         if (status != PCGPU_OK) {
             assert_int_equal(status, PCGPU_ERROR_MEMORY);
             assert_int_equal(atomic_load(&left), 0);
-            failed = true;
-            assert_int_equal(pcgpu_odometry_add(odometry, &clouds[i], i, &frame), PCGPU_OK);
+            assert_int_equal(pcgpu_odometry_add(odometry, &scans[kind][i], i, &frame), PCGPU_OK);
         }
+        atomic_store(&left, 0);
         memcpy(poses[i], frame.T_world_frame, sizeof poses[i]);
     }
-    failed = failed || (fail > 0 && atomic_load(&left) == 0);
-    atomic_store(&left, 0);
     pcgpu_odometry_close(odometry);
     pcgpu_close(context);
     return failed;
 }
 
-/* Each allocation in turn, or every `step`-th. */
-static void check_odometry(pcgpu_reference reference, pcgpu_deskew deskew, int threads, int step) {
+/* Allocations from `fail` on in turn, or every `step`-th. */
+static void check_odometry(pcgpu_reference reference, int kind, int threads, int fail, int step) {
     pcgpu_odometry_params params;
     double wanted[SCANS][16], got[SCANS][16];
-    int fail = 1;
+    const int first = fail;
     pcgpu_odometry_params_init(&params);
     params.reference = reference;
-    params.deskew = deskew;
+    params.deskew = kind == STANDS ? PCGPU_DESKEW_NONE : PCGPU_DESKEW_TIME;
     params.time_column = 3;
     params.model_range = 30.0;
-    follow(&params, threads, 0, wanted);
+    follow(&params, kind, threads, 0, wanted);
     for (int i = 0; i < SCANS; i++) {
         assert_true(wanted[i][3] - 0.8 * i < 0.3 && wanted[i][3] - 0.8 * i > -0.3); /* nan is neither */
     }
-    while (follow(&params, threads, fail, got)) {
+    while (follow(&params, kind, threads, fail, got)) {
         for (int i = 0; i < SCANS; i++) {
             if (memcmp(got[i], wanted[i], sizeof got[i]) != 0) {
-                fail_msg("allocation %d failed, and scan %d is at %.17g, not %.17g", fail, i, got[i][3], wanted[i][3]);
+                fail_msg("allocation %d of each scan failed, and scan %d is at %.17g, not %.17g", fail, i, got[i][3],
+                         wanted[i][3]);
             }
         }
         fail += step;
     }
-    assert_true(fail > 20);
+    assert_true(fail > first + 20);
 }
 
 static void odometry_to_the_model(void **unused) {
     (void)unused;
-    check_odometry(PCGPU_REFERENCE_MODEL, PCGPU_DESKEW_NONE, 4, 1);
+    check_odometry(PCGPU_REFERENCE_MODEL, STANDS, 4, 1, 1);
 }
 
 static void odometry_with_deskewing(void **unused) {
     (void)unused;
-    check_odometry(PCGPU_REFERENCE_MODEL, PCGPU_DESKEW_TIME, 1, 3);
+    check_odometry(PCGPU_REFERENCE_MODEL, MOVES, 1, 1, 1);
+}
+
+/* The allocations before the search are those of the test above. */
+static void odometry_with_a_search(void **unused) {
+    (void)unused;
+    check_odometry(PCGPU_REFERENCE_MODEL, LOST, 1, 49, 3);
 }
 
 static void odometry_to_a_keyframe(void **unused) {
     (void)unused;
-    check_odometry(PCGPU_REFERENCE_KEYFRAME, PCGPU_DESKEW_NONE, 4, 3);
+    check_odometry(PCGPU_REFERENCE_KEYFRAME, STANDS, 4, 1, 3);
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------ */
@@ -165,7 +178,7 @@ static void register_all(pcgpu_context *context, int count, pcgpu_status *status
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
     for (int i = 0; i < count; i++) {
-        pairs[i] = (pcgpu_pair){&scans[i + 1], &scans[i]};
+        pairs[i] = (pcgpu_pair){&scans[STANDS][i + 1], &scans[STANDS][i]};
     }
     *status = pcgpu_register_pairs(context, pairs, count, &params, results);
     for (int i = 0; i < count; i++) {
@@ -211,7 +224,11 @@ static void pairs_a_thread_each(void **unused) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(a_pair), TEST(pairs_a_thread_each), TEST(odometry_to_the_model),
-                                       TEST(odometry_with_deskewing), TEST(odometry_to_a_keyframe)};
+    const struct CMUnitTest tests[] = {TEST(a_pair),
+                                       TEST(pairs_a_thread_each),
+                                       TEST(odometry_to_the_model),
+                                       TEST(odometry_with_deskewing),
+                                       TEST(odometry_with_a_search),
+                                       TEST(odometry_to_a_keyframe)};
     return cmocka_run_group_tests(tests, make_scans, free_scans);
 }
