@@ -1,5 +1,5 @@
 /* Runs every back end against the reference on seeded clouds: kernels [--seed N] [--op NAME] [--backend cpu|cuda]
- * [--repeat N] [--quick] [--bench]. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+ * [--repeat N] [--clouds N] [--quick]. Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "kernels.h"
 
 #include <stdarg.h>
@@ -20,28 +20,6 @@ void expect(test_bed *bed, bool ok, const char *format, ...) {
     va_end(args);
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double median_seconds(const test_bed *bed, bench_fn *function, void *state) {
-    double seconds[5];
-    int runs = bed->quick ? 3 : 5;
-    for (int i = 0; i < runs; i++) {
-        double begin = pc_now();
-        function(state);
-        seconds[i] = pc_now() - begin;
-    }
-    qsort(seconds, (size_t)runs, sizeof seconds[0], compare_doubles);
-    return seconds[runs / 2];
-}
-
-void print_rate(const char *what, double seconds, double reference_seconds, double items, const char *unit) {
-    printf("  %-28s %10.3f ms %10.3f ns/%-12s %8.2f x\n", what, seconds * 1e3, seconds * 1e9 / items, unit,
-           reference_seconds / seconds);
-}
-
 static void open_context(test_bed *bed, pcgpu_device device, int threads, const char *label) {
     pcgpu_settings settings;
     pcgpu_settings_init(&settings);
@@ -60,7 +38,7 @@ static void open_context(test_bed *bed, pcgpu_device device, int threads, const 
 static void usage(const char *wrong) {
     fprintf(stderr,
             "kernels: %s\nusage: kernels [--seed N] [--op sample|forms|voxelize] [--backend cpu|cuda] [--repeat N] "
-            "[--clouds N] [--quick] [--bench]\n",
+            "[--clouds N] [--quick]\n",
             wrong);
     exit(2);
 }
@@ -68,13 +46,10 @@ static void usage(const char *wrong) {
 int main(int argc, char **argv) {
     test_bed bed = {.seed = 1, .repeat = 1};
     const char *only = NULL;
-    bool bench = false;
     setvbuf(stdout, NULL, _IOLBF, 0); /* what was found before a time limit ended the program is to be seen */
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--bench") == 0) {
-            bench = true;
-        } else if (strcmp(argv[i], "--quick") == 0) {
+        if (strcmp(argv[i], "--quick") == 0) {
             bed.quick = true;
         } else if (!value) {
             usage(argv[i]);
@@ -101,13 +76,11 @@ int main(int argc, char **argv) {
     }
     int run = 0;
     for (int i = 0; i < OPERATIONS; i++) {
-        if ((!only || strcmp(only, operations[i]->name) == 0) && (!bench || operations[i]->bench)) {
-            int before = bed.checks;
-            double begin = pc_now();
-            (bench ? operations[i]->bench : operations[i]->check)(&bed);
-            if (!bench) {
-                printf("%s: %d checks, %.1f s\n", operations[i]->name, bed.checks - before, pc_now() - begin);
-            }
+        if (!only || strcmp(only, operations[i]->name) == 0) {
+            const int before = bed.checks;
+            const double begin = pc_now();
+            operations[i]->check(&bed);
+            printf("%s: %d checks, %.1f s\n", operations[i]->name, bed.checks - before, pc_now() - begin);
             run++;
         }
     }
@@ -117,8 +90,6 @@ int main(int argc, char **argv) {
     if (run == 0) {
         usage(only);
     }
-    if (!bench || bed.failures) {
-        printf("seed %llu: %d of %d checks failed\n", (unsigned long long)bed.seed, bed.failures, bed.checks);
-    }
+    printf("seed %llu: %d of %d checks failed\n", (unsigned long long)bed.seed, bed.failures, bed.checks);
     return bed.failures ? 1 : 0;
 }

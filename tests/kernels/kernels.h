@@ -38,15 +38,9 @@ typedef struct test_bed {
 /* Counts a check; a false one is printed with the place it is about, a sentence. */
 void expect(test_bed *bed, bool ok, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Median seconds of five calls (three with --quick). */
-typedef void bench_fn(void *state);
-double median_seconds(const test_bed *bed, bench_fn *function, void *state);
-void print_rate(const char *what, double seconds, double reference_seconds, double items, const char *unit);
-
 typedef struct operation {
     const char *name;
     void (*check)(test_bed *bed);
-    void (*bench)(test_bed *bed); /* or NULL */
 } operation;
 
 extern const operation operation_sample, operation_forms, operation_voxelize;

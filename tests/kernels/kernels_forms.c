@@ -8,36 +8,16 @@
 #include <signal.h>
 #include <unistd.h>
 
-enum { MOST_WAYS = 24, MOST_LINES = 40 };
+enum { MOST_WAYS = 24 };
 
 /* A form on a context. */
 typedef struct way {
-    char name[48]; /* its line of the summary */
+    char name[48];
     pcgpu_context *context;
     bool chosen; /* by the back end itself */
     pc_sample_variant cpu;
     pc_cuda_sample_variant cuda;
 } way;
-
-/* Clouds compared, by the name of the form. */
-typedef struct tally {
-    char name[MOST_LINES][48];
-    int64_t clouds[MOST_LINES];
-    int lines;
-} tally;
-
-static void count_clouds(tally *t, const char *name, int64_t clouds) {
-    int i = 0;
-    while (i < t->lines && strcmp(t->name[i], name) != 0) {
-        i++;
-    }
-    if (i == t->lines && i < MOST_LINES) {
-        snprintf(t->name[t->lines++], sizeof t->name[0], "%s", name);
-    }
-    if (i < t->lines) {
-        t->clouds[i] += clouds;
-    }
-}
 
 /* ---- ways ----------------------------------------------------------------------------------------------------- */
 
@@ -61,17 +41,17 @@ static int list_cpu_ways(const test_bed *bed, test_random *r, way *ways) {
                      simd_names[simd]);
         }
     }
+    const int vectors = count / 2;
     for (int c = 0; c < bed->contexts; c++) {
         way *w = &ways[count++];
         *w = (way){.context = bed->context[c], .chosen = true};
         snprintf(w->name, sizeof w->name, "%s, chosen", bed->label[c]);
     }
     if (test_bits(r) % 8 == 0) { /* waiting for a thread that another program keeps from running takes long */
-        way *w = &ways[count];
-        *w = ways[0];
-        w->context = bed->context[1];
-        snprintf(w->name, sizeof w->name, "cpu plain loop, 2 threads");
-        count++;
+        way *w = &ways[count++];
+        *w = ways[2 * (int)(test_bits(r) % (uint64_t)vectors)]; /* the plain loop with any vectors */
+        w->context = bed->context[1 + (test_bits(r) % 4 == 0)];
+        snprintf(w->name, sizeof w->name, "cpu plain loop, %d threads", w->context->threads);
     }
     return count;
 }
@@ -144,14 +124,12 @@ static bool differs(const pc_sample_job *want, const pc_sample_job *got, char *t
     return false;
 }
 
-/* What is being run, for when a time limit ends the program with SIGTERM, and what took longest. */
-static char at_work[256], longest[256];
-static double longest_seconds;
+/* What is being run, for when a time limit ends the program with SIGTERM. */
+static char at_work[256];
 
 static void tell_what(int number) {
     (void)number;
-    ssize_t written = write(STDERR_FILENO, "ended in ", 9) + write(STDERR_FILENO, at_work, strlen(at_work)) +
-                      write(STDERR_FILENO, "longest: ", 9) + write(STDERR_FILENO, longest, strlen(longest));
+    ssize_t written = write(STDERR_FILENO, "ended in ", 9) + write(STDERR_FILENO, at_work, strlen(at_work));
     _exit(written < 0 ? 2 : 1);
 }
 
@@ -164,7 +142,7 @@ static void note_what(const pack *p, const way *w) {
              (long long)first->count);
 }
 
-static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
+static void check_way(test_bed *bed, const pack *p, const way *w) {
     pc_sample_job jobs[MOST_IN_PACK];
     note_what(p, w);
     for (int i = 0; i < p->count; i++) {
@@ -176,13 +154,7 @@ static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
         jobs[i].picked = -1;
         jobs[i].rest = unwritten;
     }
-    double seconds = pc_now();
     pcgpu_status status = sample_by(bed, w, jobs, p->count);
-    seconds = pc_now() - seconds;
-    if (seconds > longest_seconds) {
-        longest_seconds = seconds;
-        memcpy(longest, at_work, sizeof longest);
-    }
     expect(bed, status == PCGPU_OK, "%s, %d clouds: %s", w->name, p->count, w->context->errors.text);
     for (int i = 0; i < p->count; i++) {
         const pc_sample_job *want = &p->cases[i].want;
@@ -197,10 +169,9 @@ static void check_way(test_bed *bed, const pack *p, const way *w, tally *t) {
         free(jobs[i].indices);
         free(jobs[i].squared);
     }
-    count_clouds(t, w->name, p->count);
 }
 
-static void check_pack(test_bed *bed, test_random *r, const pack *p, tally *t) {
+static void check_pack(test_bed *bed, test_random *r, const pack *p) {
     way ways[MOST_WAYS];
     int64_t largest = 0;
     for (int i = 0; i < p->count; i++) {
@@ -208,7 +179,7 @@ static void check_pack(test_bed *bed, test_random *r, const pack *p, tally *t) {
     }
     int count = bed->cuda ? list_cuda_ways(bed, r, largest, ways) : list_cpu_ways(bed, r, ways);
     for (int i = 0; i < count * bed->repeat; i++) {
-        check_way(bed, p, &ways[i % count], t);
+        check_way(bed, p, &ways[i % count]);
     }
 }
 
@@ -221,7 +192,7 @@ typedef struct plan {
     double work;
 } plan;
 
-static int64_t check_plan(test_bed *bed, test_random *r, const plan *of, tally *t) {
+static int64_t check_plan(test_bed *bed, test_random *r, const plan *of) {
     enum { AT_ONCE = 32 };
     static const int sizes[] = {1, 1, 1, 1, 1, 2, 1, 5, 1, 9};
     pack *packs = malloc(AT_ONCE * sizeof *packs);
@@ -237,7 +208,7 @@ static int64_t check_plan(test_bed *bed, test_random *r, const plan *of, tally *
         snprintf(at_work, sizeof at_work, "the plain loop on the CPU\n");
         answer_packs(r, packs, held);
         for (int i = 0; i < held; i++) {
-            check_pack(bed, r, &packs[i], t);
+            check_pack(bed, r, &packs[i]);
             free_pack(&packs[i]);
         }
     }
@@ -246,24 +217,34 @@ static int64_t check_plan(test_bed *bed, test_random *r, const plan *of, tally *
 }
 
 /* Stopping is what goes wrong late: many rounds, and hardly any point left that would still be picked. */
-static void check_whole_clouds(test_bed *bed, test_random *r, tally *t) {
-    static const struct {
+static void check_whole_clouds(test_bed *bed, test_random *r) {
+    typedef struct whole {
         const char *kind;
         int64_t n;
-    } clouds[] = {{"cube", 1000000}, {"street scan", 300000}, {"eightfold", 200000}, {"coarse grid", 150000}};
-    for (size_t i = 0; i < sizeof clouds / sizeof clouds[0]; i++) {
+    } whole;
+    static const whole of_cuda[] = {
+        {"cube", 1000000}, {"street scan", 300000}, {"eightfold", 200000}, {"coarse grid", 150000}};
+    static const whole of_cpu[] = {{"lattice", 20001}, {"duplicates", 6000}, {"all equal", 6000}, {"rings", 17000},
+                                   {"outlier", 5000},  {"3e38", 3000},       {"denormal", 3000},  {"collinear", 6000}};
+    pack *p = malloc(sizeof *p);
+    for (size_t i = 0; i < (bed->cuda ? sizeof of_cuda : sizeof of_cpu) / sizeof(whole); i++) {
         way ways[MOST_WAYS];
-        pack *p = malloc(sizeof *p);
-        make_whole(bed, clouds[i].kind, clouds[i].n, p);
-        int count = list_cuda_ways(bed, r, clouds[i].n, ways);
+        const whole *of = bed->cuda ? &of_cuda[i] : &of_cpu[i];
+        make_whole(bed, of->kind, of->n, p);
+        const int count = bed->cuda ? list_cuda_ways(bed, r, of->n, ways) : list_cpu_ways(bed, r, ways);
         for (int k = 0; k < count; k++) {
-            if (ways[k].cuda.blocks == 0) { /* those take seconds */
-                check_way(bed, p, &ways[k], t);
+            if (bed->cuda && ways[k].cuda.blocks == 0) { /* the others take seconds */
+                check_way(bed, p, &ways[k]);
+            }
+            const bool buckets = !bed->cuda && !ways[k].chosen && ways[k].cpu.algorithm == PC_SAMPLE_BUCKETS;
+            for (int points = 16; buckets && points <= 128; points *= 8) {
+                ways[k].cpu.bucket_points = points;
+                check_way(bed, p, &ways[k]);
             }
         }
         free_pack(p);
-        free(p);
     }
+    free(p);
 }
 
 static void check(test_bed *bed) {
@@ -274,20 +255,15 @@ static void check(test_bed *bed) {
     const plan *plans = bed->clouds ? &few : bed->quick ? quick : bed->cuda ? cuda : cpu;
     const bool small = bed->quick || bed->clouds;
     test_random r = {.state = bed->seed * 0x632BE59BD9B4E019ull};
-    tally t = {0};
     int64_t clouds = 0;
     signal(SIGTERM, tell_what);
     for (int i = 0; i < (small ? 1 : 3); i++) {
-        clouds += check_plan(bed, &r, &plans[i], &t);
+        clouds += check_plan(bed, &r, &plans[i]);
     }
-    if (bed->cuda && !small) {
-        check_whole_clouds(bed, &r, &t);
+    if (!small) {
+        check_whole_clouds(bed, &r);
     }
-    printf("%lld clouds by the plain loop, compared in every form:\n", (long long)clouds);
-    for (int i = 0; i < t.lines; i++) {
-        printf("  %-32s %8lld\n", t.name[i], (long long)t.clouds[i]);
-    }
-    printf("longest: %.2f s, %s", longest_seconds, longest);
+    printf("%lld clouds by the plain loop, compared in every form\n", (long long)clouds);
 }
 
-const operation operation_forms = {"forms", check, NULL};
+const operation operation_forms = {"forms", check};

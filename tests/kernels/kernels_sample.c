@@ -1,8 +1,14 @@
 /* Farthest point sampling and random sampling against the plain loop. */
-#include "kernels_sample.h"
+#include "reference.h"
+#include "sample_cpu.h"
 #include "scan.h"
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
+
+static bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
+    return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&
+           memcmp(want->distances, distances, (size_t)count * 4) == 0;
+}
 
 /* The public call on every context. */
 static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
@@ -51,7 +57,6 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
             as_asked.start_index = 0;
         }
         check_contexts(bed, name, cloud, &as_asked, &want);
-        check_forms(bed, variant == 0 ? 16 : 2, name, cloud, &params, &want);
         free_picks(&want);
     }
 }
@@ -81,6 +86,95 @@ static void check_center(test_bed *bed, const pcgpu_cloud *cloud) {
     picks want = plain_sample(cloud, farthest, (int64_t)floor(0.01 * (double)cloud->rows), 0.0f, false);
     check_contexts(bed, "start at the center", cloud, &params, &want);
     free_picks(&want);
+}
+
+/* ---- large clouds on the CPU, and its threads ----------------------------------------------------------------- */
+
+/* One cloud in buckets, keeping the coordinates and giving them up. */
+static void check_prepared(test_bed *bed, int c, const char *name, const pcgpu_cloud *cloud, const picks *want,
+                           pc_sample_variant *form) {
+    for (int disposable = 0; disposable < 2; disposable++) {
+        pcgpu_run run = {0};
+        pc_points points;
+        if (pc_points_select(bed->context[c], cloud, false, &points, &run) != PCGPU_OK) {
+            expect(bed, false, "sample, %s: %s", name, bed->context[c]->errors.text);
+            return;
+        }
+        picks got = {0, calloc((size_t)want->count, 4), calloc((size_t)want->count, 4)};
+        pc_sample_job job = {.n = points.n,
+                             .x = points.x,
+                             .y = points.y,
+                             .z = points.z,
+                             .disposable = disposable != 0,
+                             .count = want->count,
+                             .indices = got.indices,
+                             .squared = got.distances};
+        pcgpu_status status = pc_cpu_sample_as(bed->context[c], &job, 1, form);
+        for (int64_t i = 0; i < job.picked; i++) {
+            got.distances[i] = sqrtf(got.distances[i]);
+        }
+        expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
+               "sample, %s, %s, buckets, vector form %d%s: differs from the reference", name, bed->label[c],
+               (int)form->simd, disposable ? ", coordinates given up" : "");
+        free_picks(&got);
+        pc_points_free(&points);
+    }
+}
+
+/* More points than are sorted at once: alike, all but one in a cell of the first step, and all in one place. */
+static void check_sizes(test_bed *bed) {
+    static const struct {
+        const char *name;
+        int64_t rows;
+    } clouds[] = {{"uniform", 1100000}, {"outlier", 1100000}, {"all equal", 1100000}, {"rings", 70000}};
+    for (size_t i = 0; i < sizeof clouds / sizeof clouds[0]; i++) {
+        pcgpu_cloud cloud;
+        make_cloud_named(clouds[i].name, bed->seed, clouds[i].rows, &cloud);
+        picks want = plain_sample(&cloud, 0, 12, 0.0f, false);
+        for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
+            for (int c = 0; c < bed->contexts && pc_cpu_has((pc_simd)simd); c++) {
+                pc_sample_variant form = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 1000, 128};
+                check_prepared(bed, c, clouds[i].name, &cloud, &want, &form);
+            }
+        }
+        free_picks(&want);
+        pcgpu_cloud_free(&cloud);
+    }
+}
+
+static void check_used(test_bed *bed, int count, int64_t rows, int64_t samples, int want) {
+    pcgpu_cloud cloud;
+    make_cloud_named("uniform", bed->seed, rows, &cloud);
+    const pcgpu_cloud **clouds = calloc((size_t)count, sizeof *clouds);
+    pcgpu_sampled *got = calloc((size_t)count, sizeof *got);
+    for (int i = 0; i < count; i++) {
+        clouds[i] = &cloud;
+    }
+    pcgpu_context *context = bed->context[bed->contexts - 1];
+    pcgpu_sample_params params;
+    pcgpu_sample_params_init(&params);
+    params.count = samples;
+    pcgpu_status status = pcgpu_sample_batch(context, clouds, count, &params, got);
+    expect(bed, status == PCGPU_OK && got[0].run.threads == want, "%d clouds of %lld points: %d threads, not %d", count,
+           (long long)rows, got[0].run.threads, want);
+    for (int i = 0; i < count; i++) {
+        pcgpu_sampled_free(&got[i]);
+    }
+    free(clouds);
+    free(got);
+    pcgpu_cloud_free(&cloud);
+}
+
+static void check_large(test_bed *bed) {
+    if (bed->cuda) {
+        return;
+    }
+    check_sizes(bed);
+    const int all = bed->context[bed->contexts - 1]->threads; /* 1 where the build has no threads */
+    check_used(bed, 1, 300, 100, 1);                          /* the plain loop on a small cloud */
+    check_used(bed, 1, 5000, 4000, 1);                        /* buckets */
+    check_used(bed, 5, 300, 100, all < 5 ? all : 5);          /* a thread a cloud */
+    check_used(bed, 40, 300, 100, all);
 }
 
 /* ---- batches -------------------------------------------------------------------------------------------------- */
@@ -209,65 +303,50 @@ static void check_random(test_bed *bed) {
 
 /* ---- refusals ------------------------------------------------------------------------------------------------- */
 
-static void refused(test_bed *bed, const pcgpu_cloud *cloud, pcgpu_sample_params params, const char *words) {
-    pcgpu_context *context = bed->context[0];
-    pcgpu_sampled got;
-    pcgpu_status status = pcgpu_sample(context, cloud, &params, &got);
-    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, words), "refusal '%s': got %d '%s'",
-           words, (int)status, context->errors.text);
-    expect(bed, !got.indices && !got.distances && got.count == 0, "refusal '%s': the result is not empty", words);
-    pcgpu_sampled_free(&got);
-}
-
 static void check_refusals(test_bed *bed) {
-    pcgpu_cloud cloud, empty;
-    make_cloud_named("uniform", bed->seed, 100, &cloud);
-    make_cloud_named("empty", bed->seed, 0, &empty);
-    cloud.data[4 * 7] = NAN;
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5000},
-            "count 5000 exceeds the 99 usable points");
-    refused(bed, &cloud,
-            (pcgpu_sample_params){
-                .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 100},
-            "records 0 to 99");
-    refused(bed, &cloud,
-            (pcgpu_sample_params){
-                .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 7},
-            "record 7 was dropped");
-    refused(bed, &cloud,
-            (pcgpu_sample_params){
-                .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = -1},
-            "-1");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params)}, "not given");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = -3},
-            "count -3 is not positive");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 1.5},
-            "ratio of 1.5");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = (double)NAN},
-            "ratio");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 2, .ratio = 0.5},
-            "both");
-    refused(bed, &cloud, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .min_distance = -1.0f},
-            "least distance");
-    refused(bed, &cloud,
-            (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params),
-                                  .method = PCGPU_SAMPLE_RANDOM,
-                                  .count = 2,
-                                  .min_distance = 1.0f},
-            "no least distance");
-    refused(bed, &empty, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 1},
-            "no usable points");
-    refused(bed, &empty, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 0.5},
-            "no usable points");
-    const pcgpu_cloud *both[2] = {&cloud, &empty};
-    pcgpu_sampled results[2];
+    enum { USABLE, EMPTY };
+    static const struct {
+        int cloud;
+        pcgpu_sample_params p;
+        const char *words;
+    } cases[] = {
+        {USABLE, {.count = 5000}, "count 5000 exceeds the 99 usable points"},
+        {USABLE, {.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, "records 0 to 99"},
+        {USABLE, {.count = 5, .start = PCGPU_START_INDEX, .start_index = 7}, "record 7 was dropped"},
+        {USABLE, {.count = 5, .start = PCGPU_START_INDEX, .start_index = -1}, "-1"},
+        {USABLE, {.count = 0}, "not given"},
+        {USABLE, {.count = -3}, "count -3 is not positive"},
+        {USABLE, {.ratio = 1.5}, "ratio of 1.5"},
+        {USABLE, {.ratio = (double)NAN}, "ratio"},
+        {USABLE, {.count = 2, .ratio = 0.5}, "both"},
+        {USABLE, {.min_distance = -1.0f}, "least distance"},
+        {USABLE, {.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f}, "no least distance"},
+        {EMPTY, {.count = 1}, "no usable points"},
+        {EMPTY, {.ratio = 0.5}, "no usable points"},
+    };
+    pcgpu_context *context = bed->context[0];
+    pcgpu_cloud clouds[2];
+    pcgpu_sampled got[2];
+    make_cloud_named("uniform", bed->seed, 100, &clouds[USABLE]);
+    make_cloud_named("empty", bed->seed, 0, &clouds[EMPTY]);
+    clouds[USABLE].data[4 * 7] = NAN;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pcgpu_sample_params p = cases[i].p;
+        p.struct_size = sizeof p;
+        const pcgpu_status status = pcgpu_sample(context, &clouds[cases[i].cloud], &p, got);
+        expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, cases[i].words),
+               "refusal '%s': got %d '%s'", cases[i].words, (int)status, context->errors.text);
+        expect(bed, !got->indices && !got->distances && got->count == 0, "refusal '%s': the result is not empty",
+               cases[i].words);
+        pcgpu_sampled_free(got);
+    }
+    const pcgpu_cloud *both[2] = {&clouds[USABLE], &clouds[EMPTY]};
     pcgpu_sample_params params = {.struct_size = sizeof(pcgpu_sample_params), .count = 2};
-    pcgpu_status status = pcgpu_sample_batch(bed->context[0], both, 2, &params, results);
-    expect(bed,
-           status == PCGPU_ERROR_ARGUMENT && strstr(bed->context[0]->errors.text, "cloud 1") && !results[0].indices,
-           "a batch with an empty cloud: %s", bed->context[0]->errors.text);
-    pcgpu_cloud_free(&cloud);
-    pcgpu_cloud_free(&empty);
+    pcgpu_status status = pcgpu_sample_batch(context, both, 2, &params, got);
+    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, "cloud 1") && !got->indices,
+           "a batch with an empty cloud: %s", context->errors.text);
+    pcgpu_cloud_free(&clouds[USABLE]);
+    pcgpu_cloud_free(&clouds[EMPTY]);
 }
 
 static void check(test_bed *bed) {
@@ -292,113 +371,10 @@ static void check(test_bed *bed) {
     make_cloud_named("uniform", bed->seed, 3000, &cloud);
     check_center(bed, &cloud);
     pcgpu_cloud_free(&cloud);
-    check_all_picks(bed);
     check_large(bed);
     check_batches(bed);
     check_random(bed);
     check_refusals(bed);
 }
 
-/* ---- speed ---------------------------------------------------------------------------------------------------- */
-
-typedef struct bench_state {
-    test_bed *bed;
-    const pcgpu_cloud *cloud;
-    pcgpu_context *context;
-    pcgpu_sample_params params;
-    pc_sample_variant form;
-    picks want;        /* of the reference, for every run */
-    const char *label; /* of the back end */
-} bench_state;
-
-static void expect_picks(bench_state *s, pcgpu_status status, int64_t count, const int32_t *indices,
-                         const float *distances) {
-    expect(s->bed, status == PCGPU_OK, "sample, %s: %s", s->label, s->context->errors.text);
-    expect(s->bed, status != PCGPU_OK || same(&s->want, count, indices, distances),
-           "sample, %s: differs from the reference", s->label);
-}
-
-static void run_reference(void *state) {
-    bench_state *s = state;
-    picks p = plain_sample(s->cloud, 0, s->params.count, 0.0f, false);
-    free_picks(&p);
-}
-
-static void run_public(void *state) {
-    bench_state *s = state;
-    pcgpu_sampled got;
-    const pcgpu_status status = pcgpu_sample(s->context, s->cloud, &s->params, &got);
-    expect_picks(s, status, got.count, got.indices, got.distances);
-    pcgpu_sampled_free(&got);
-}
-
-static void run_form(void *state) {
-    bench_state *s = state;
-    pcgpu_run run = {0};
-    pc_points points;
-    picks got = {0, calloc((size_t)s->params.count, 4), calloc((size_t)s->params.count, 4)};
-    pcgpu_status status = pc_points_select(s->context, s->cloud, false, &points, &run);
-    if (status == PCGPU_OK) {
-        pc_sample_job job = {.n = points.n,
-                             .x = points.x,
-                             .y = points.y,
-                             .z = points.z,
-                             .count = s->params.count,
-                             .indices = got.indices,
-                             .squared = got.distances};
-        status = pc_cpu_sample_as(s->context, &job, 1, &s->form);
-        pc_points_free(&points);
-    }
-    for (int64_t i = 0; i < s->params.count; i++) {
-        got.distances[i] = sqrtf(got.distances[i]); /* of a job they are squared */
-    }
-    expect_picks(s, status, s->params.count, got.indices, got.distances);
-    free_picks(&got);
-}
-
-/* Prints the time of a function whose results are those of the reference, and no time for another. */
-static void bench_run(bench_state *s, const char *label, bench_fn *function, double plain, double items) {
-    const int failures = s->bed->failures;
-    s->label = label;
-    const double seconds = median_seconds(s->bed, function, s);
-    if (s->bed->failures == failures) {
-        print_rate(label, seconds, plain, items, "point, pick");
-    }
-}
-
-static void bench(test_bed *bed) {
-    static const struct {
-        int64_t rows, picks;
-    } sizes[] = {{4096, 1024}, {16384, 1024}, {120000, 1024}, {120000, 4096}};
-    static const char *const forms[PC_SIMD_FORMS] = {"base", "avx2", "avx512"};
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0] - (bed->quick ? 1 : 0); i++) {
-        pcgpu_cloud cloud;
-        make_cloud_named("rings", bed->seed, sizes[i].rows, &cloud);
-        bench_state s = {.bed = bed, .cloud = &cloud};
-        pcgpu_sample_params_init(&s.params);
-        s.params.count = sizes[i].picks;
-        s.want = plain_sample(&cloud, 0, s.params.count, 0.0f, false);
-        double items = (double)sizes[i].rows * (double)sizes[i].picks;
-        double plain = median_seconds(bed, run_reference, &s);
-        printf("sample %lld of %lld points\n", (long long)sizes[i].picks, (long long)sizes[i].rows);
-        print_rate("reference", plain, plain, items, "point, pick");
-        for (int form = 0; form < PC_SIMD_FORMS && !bed->cuda; form++) {
-            for (int way = PC_SAMPLE_PLAIN; way <= PC_SAMPLE_BUCKETS && pc_cpu_has((pc_simd)form); way++) {
-                char label[64];
-                snprintf(label, sizeof label, "cpu, %s, %s", way == PC_SAMPLE_PLAIN ? "plain loop" : "buckets",
-                         forms[form]);
-                s.context = bed->context[0];
-                s.form = (pc_sample_variant){(pc_simd)form, (pc_sample_algorithm)way, 8192, 128};
-                bench_run(&s, label, run_form, plain, items);
-            }
-        }
-        for (int c = 0; c < bed->contexts; c++) {
-            s.context = bed->context[c];
-            bench_run(&s, bed->label[c], run_public, plain, items);
-        }
-        free_picks(&s.want);
-        pcgpu_cloud_free(&cloud);
-    }
-}
-
-const operation operation_sample = {"sample", check, bench};
+const operation operation_sample = {"sample", check};
