@@ -25,8 +25,8 @@ typedef struct pack {
  * stays within `work`; answer_packs then answers those of several packs, on all processors. */
 void make_pack(test_bed *bed, test_random *r, int count, int64_t least, int64_t most, double work, pack *out);
 void answer_packs(test_random *r, pack *packs, int count);
-/* A cloud of which every point is picked, for CUDA too large for the plain loop: answered by the CPU back end, which the
- * plain loop has answered for on smaller ones. */
+/* A cloud of which every point is picked. For CUDA it is too large for the plain loop and answered by the CPU back end,
+ * which the plain loop has answered for on smaller ones. */
 void make_whole(test_bed *bed, const char *kind, int64_t n, pack *out);
 void free_pack(pack *p);
 

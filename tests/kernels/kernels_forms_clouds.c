@@ -14,7 +14,7 @@ static int64_t below(test_random *r, int64_t n) {
     return (int64_t)(test_bits(r) % (uint64_t)n);
 }
 
-/* As many sizes between 10 and 20 as between 1000 and 2000; one of eight is where a block or a vector ends, or beside. */
+/* As many sizes between 10 and 20 as between 1000 and 2000; one of eight is where a block ends, or beside. */
 static int64_t draw_size(test_random *r, int64_t least, int64_t most) {
     double ratio = ((double)most + 1.0) / (double)least;
     int64_t n = (int64_t)((double)least * pow(ratio, (double)test_uniform(r, 0.0f, 1.0f)));
