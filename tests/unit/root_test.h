@@ -23,14 +23,12 @@ static void write_file(const char *path, const char *text) {
 }
 
 static int make_root(void **unused) {
-    (void)unused;
     strcpy(root, "/tmp/pcgpu-root.XXXXXX");
     return mkdtemp(root) ? 0 : -1;
 }
 
 static int remove_root(void **unused) {
     char command[128];
-    (void)unused;
     snprintf(command, sizeof command, "rm -rf %s", root);
     return system(command);
 }

@@ -3,7 +3,6 @@
 #include "test_cmd.h"
 
 static void test_written(void **state) {
-    (void)state;
     static const int32_t whole[] = {0, 5, INT32_MAX, 3, 2, 1};
     static const float real[] = {INFINITY, 0.1f, 3e-42f};
     const pcgpu_array table = {.type = PCGPU_INT32, .dimensions = 2, .shape = {2, 3}, .data = whole};

@@ -11,13 +11,11 @@ static char path[] = "/tmp/pcgpu-test-config.XXXXXX";
 static reason why;
 
 static int make_file(void **state) {
-    (void)state;
     int fd = mkstemp(path);
     return fd < 0 ? -1 : close(fd);
 }
 
 static int remove_file(void **state) {
-    (void)state;
     return unlink(path);
 }
 
@@ -31,7 +29,6 @@ static bool load(const char *yaml, const char *command, option_values *o) {
 }
 
 static void test_values(void **state) {
-    (void)state;
     option_values o;
     assert_true(
         load("fields: 5\nvoxelize:\n  range: [0, -39.68, -3, 69.12, 39.68, 1]\n  voxel_size: \"0.16, 0.16, 4\"\n"
@@ -55,7 +52,6 @@ static void test_values(void **state) {
 }
 
 static void test_errors(void **state) {
-    (void)state;
     static const struct {
         const char *yaml, *says;
     } wrong[] = {{"cuont: 1", ":1:1: unknown key cuont; did you mean count?"},
@@ -94,7 +90,6 @@ static void test_errors(void **state) {
 
 /* The configuration in effect, read back, prints the same. */
 static void test_yaml_round_trip(void **state) {
-    (void)state;
     for (int i = 0; command_at(i); i++) {
         option_values a, b;
         char *first = NULL, *second = NULL;

@@ -15,12 +15,10 @@ static char away[][12] = {"away.0", "away.1", "away.2", "away.3", "away.4", "awa
 static size_t kept;
 
 static int enter(void **state) {
-    (void)state;
     return mkdtemp(folder) && chdir(folder) == 0 && freopen("/dev/null", "w", stderr) ? 0 : -1;
 }
 
 static int leave(void **state) {
-    (void)state;
     while (kept > 0) {
         unlink(away[--kept]);
     }
@@ -60,7 +58,6 @@ static void holds(const char *path, const char *text) {
 }
 
 static void test_commit_and_discard(void **state) {
-    (void)state;
     output o;
     assert_true(output_open(&o, "a.txt", false, true));
     assert_int_equal(access("a.txt", F_OK), -1); /* only the temporary file is there */
@@ -89,7 +86,6 @@ static void test_commit_and_discard(void **state) {
 }
 
 static void test_identities(void **state) {
-    (void)state;
     output o, twice;
     put("in.bin", "input");
     assert_int_equal(symlink("in.bin", "soft.bin"), 0);
@@ -121,7 +117,6 @@ static void test_identities(void **state) {
 }
 
 static void test_places(void **state) {
-    (void)state;
     output o;
     assert_false(output_open(&o, "nowhere/x.bin", false, true));
     assert_false(output_check("nowhere/x.bin", false, true));
@@ -137,7 +132,6 @@ static void test_places(void **state) {
 }
 
 static void test_names(void **state) {
-    (void)state;
     static const struct {
         const char *folder, *input, *path;
     } cases[] = {{"d/", "x/scan.bin", "d/scan.ply"},        {"d", "scan", "d/scan.ply"},

@@ -29,7 +29,6 @@ static void values(void **state) {
     static json_field m[3];
     reason why = {""};
     int objects;
-    (void)state;
     assert_int_equal(read_text(" [ ] \n", m, &objects, &why), JSON_END);
     assert_int_equal(objects, 0);
     assert_int_equal(
@@ -77,7 +76,6 @@ static void errors(void **state) {
                 {"[{\"x\":-}]", ":1:8:", "a number"},
                 {"[{\"s\":\"\\ud800\\u0000\"}]", ":1:20:", "a pair of surrogates"},
                 {"[] x", ":1:4:", "the end of the file"}};
-    (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         static json_field m[3];
         reason why = {""};
@@ -95,7 +93,6 @@ static void limits(void **state) {
     static json_field m[3];
     reason why = {""};
     int objects;
-    (void)state;
     for (int deep = JSON_DEPTH - 2; deep < JSON_DEPTH; deep++) { /* in the object in the list */
         size_t n = (size_t)snprintf(text, sizeof text, "[{\"x\":");
         for (int i = 0; i < 2 * deep; i++) {

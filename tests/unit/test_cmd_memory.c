@@ -7,7 +7,6 @@
 #include <sys/resource.h>
 
 static void of_the_machine(void **unused) {
-    (void)unused;
     assert_true(memory_available(root) == SIZE_MAX);
     write_file("/proc/meminfo", "MemTotal:       1000000 kB\nMemFree:         1000 kB\nMemAvailable:     500000 kB\n");
     assert_true(memory_available(root) == (size_t)500000 * 1024);
@@ -15,7 +14,6 @@ static void of_the_machine(void **unused) {
 }
 
 static void of_groups(void **unused) {
-    (void)unused;
     write_file("/proc/meminfo", "MemAvailable:     500000 kB\n");
     write_file("/proc/self/cgroup", "0::/slice/job\n");
     write_file("/sys/fs/cgroup/slice/job/memory.max", "max\n");
@@ -27,7 +25,6 @@ static void of_groups(void **unused) {
 }
 
 static void of_a_container(void **unused) {
-    (void)unused;
     write_file("/proc/meminfo", "MemAvailable:     500000 kB\n");
     write_file("/proc/self/cgroup", "12:cpuset:/\n4:memory:/docker/of-the-host\n1:name=systemd:/\n");
     write_file("/sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"); /* none */
@@ -38,7 +35,6 @@ static void of_a_container(void **unused) {
 
 /* The address space that is left, of a limit that a shell sets. */
 static void of_the_shell(void **unused) {
-    (void)unused;
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
     limit = (struct rlimit){(rlim_t)1 << 33, before.rlim_max};

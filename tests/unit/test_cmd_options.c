@@ -7,7 +7,6 @@ static reason why;
 
 /* Names and letters are unique for each command; flags have no argument, and every value has one. */
 static void test_table(void **state) {
-    (void)state;
     assert_null(option_at(OPTIONS_MAX)); /* option_values has a source for each row */
     for (int i = 0; option_at(i); i++) {
         const option_row *a = option_at(i);
@@ -24,7 +23,6 @@ static void test_table(void **state) {
 }
 
 static void test_numbers(void **state) {
-    (void)state;
     const command_info *c = command_by_name("sample");
     option_values o;
     options_init(&o, c);
@@ -51,7 +49,6 @@ static void test_numbers(void **state) {
 }
 
 static void test_vectors(void **state) {
-    (void)state;
     const command_info *c = command_by_name("voxelize");
     option_values o;
     options_init(&o, c);
@@ -72,7 +69,6 @@ static void test_vectors(void **state) {
 }
 
 static void test_devices_and_start(void **state) {
-    (void)state;
     const command_info *c = command_by_name("sample");
     option_values o;
     options_init(&o, c);
@@ -106,7 +102,6 @@ static void test_devices_and_start(void **state) {
 
 /* What print shows, parse reads back to the same. */
 static void test_print_round_trip(void **state) {
-    (void)state;
     for (int i = 0; command_at(i); i++) {
         option_values a;
         options_init(&a, command_at(i));
@@ -137,7 +132,6 @@ static void test_print_round_trip(void **state) {
 }
 
 static void test_command_line(void **state) {
-    (void)state;
     const command_info *c = command_by_name("sample");
     char *words[] = {"a.bin", "-fvm7", "--ratio=0.5", "--start", "3", "-", "-oout.ply", "--cuda", "--", "-x"};
     command_line line;
@@ -175,7 +169,6 @@ static void test_command_line(void **state) {
 }
 
 static void test_closest(void **state) {
-    (void)state;
     assert_string_equal(closest_name("smaple", next_command_name, FOR_ALL), "sample");
     assert_null(closest_name("xyz", next_command_name, FOR_ALL));
     assert_null(closest_name("max-", next_option_name, FOR_VOXELIZE));
@@ -185,7 +178,6 @@ static void test_closest(void **state) {
 
 /* The later source wins; one source must not say both. */
 static void test_count_or_ratio(void **state) {
-    (void)state;
     const command_info *c = command_by_name("sample");
     option_values o;
     options_init(&o, c);

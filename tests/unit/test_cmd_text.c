@@ -8,7 +8,6 @@
 #include "transform_file.h"
 
 static void test_number_text(void **state) {
-    (void)state;
     char buffer[NUMBER_SIZE];
     static const double values[] = {0, -0.0, 0.1, 1.0 / 3, 1e300, 5e-324, 123456789.123456789, -1, 0.30000000000000004};
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
@@ -28,7 +27,6 @@ static char *json_of(const char *text) {
 }
 
 static void test_json_strings(void **state) {
-    (void)state;
     static const struct {
         const char *text, *json;
     } cases[] = {{"a\"b\\c", "\"a\\\"b\\\\c\""},
@@ -47,7 +45,6 @@ static void test_json_strings(void **state) {
 }
 
 static void test_json_objects(void **state) {
-    (void)state;
     char *made = NULL;
     size_t size;
     json j = {.out = open_memstream(&made, &size), .first = true};
@@ -76,7 +73,6 @@ static double half_value(uint16_t h) {
 
 /* Every binary16 is its own image; halfway between neighbours the even one is taken, and just beside it the nearer. */
 static void test_half(void **state) {
-    (void)state;
     for (unsigned h = 0; h < 0x7C00; h++) {
         float value = (float)half_value((uint16_t)h);
         assert_int_equal(half_from_float(value), h);
@@ -102,7 +98,6 @@ static bool read_text(const char *text, double T[16], reason *why) {
 }
 
 static void test_transform_read(void **state) {
-    (void)state;
     double T[16];
     reason why;
     assert_true(read_text("0 -1 0 5\n1,0,0,6\n# a comment\n0 0 1 7 # another\n0 0 0 1\n", T, &why));
@@ -131,7 +126,6 @@ static void test_transform_read(void **state) {
 
 /* Every format reads back: the matrix formats exactly, quaternions to rounding, for turns about every axis. */
 static void test_transform_round_trip(void **state) {
-    (void)state;
     for (int i = 0; i < 200; i++) {
         double q[4] = {sin(i * 1.1), cos(i * 2.3), sin(i * 3.7 + 1), i % 4 ? cos(i * 0.7) : 0};
         double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);

@@ -65,7 +65,6 @@ static void assert_near(const double T[16], const double truth[16], double metre
 
 /* Half of each part is in the other one; the numbers of threads and the vectors do not matter. */
 static void test_parts(void **unused) {
-    (void)unused;
     pc_start first[PC_STARTS], starts[PC_STARTS];
     pcgpu_registration result;
     pcgpu_register_params params;
@@ -96,7 +95,6 @@ static void test_parts(void **unused) {
 
 /* Far from the origin of the files, where float32 has an offset. */
 static void test_offsets(void **unused) {
-    (void)unused;
     static const double source_offset[3] = {500000, 5400000, 100}, target_offset[3] = {503000, 5398000, 110};
     pcgpu_context *context = open_context(2);
     pcgpu_cloud source = part_of_room(context, 60000, 1, -3.2, 1.6, pc_identity);
@@ -128,7 +126,6 @@ static void test_offsets(void **unused) {
 
 /* No start, and no error: too few points, points at one place, points far apart, points that are none. */
 static void test_nothing(void **unused) {
-    (void)unused;
     pcgpu_context *context = open_context(2);
     pcgpu_cloud room = part_of_room(context, 5000, 3, -3.2, 3.2, pc_identity);
     for (int kind = 0; kind < 5; kind++) {

@@ -6,7 +6,6 @@ enum { LIMIT = 1 << 22 };
 
 /* Rounding to pixels: as nearbyintf within, and nothing that could be a pixel beyond. */
 static void test_nearest(void **unused) {
-    (void)unused;
     float whole;
     int far = 0, near = 0;
     for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 977) { /* a prime: all exponents, both signs, NaN */
@@ -32,7 +31,6 @@ static void test_nearest(void **unused) {
 
 /* Turns have unit length and, to third order, the angle of their vector. */
 static void test_turn(void **unused) {
-    (void)unused;
     static const double axis[3] = {0.36, -0.48, 0.8};
     for (double angle = 0.0; angle < 12.0; angle = 1.7 * angle + 1e-6) {
         double w[3], d[4], along = 0.0;
@@ -52,7 +50,6 @@ static void test_turn(void **unused) {
 
 /* Tiles of small levels have fewer rows, so that there are as many of them as for a large one. */
 static void test_loads(void **unused) {
-    (void)unused;
     static const struct {
         int width, height, loads;
     } cases[] = {{640, 480, 8}, {320, 240, 2}, {160, 120, 2},  {424, 240, 4}, {1, 1, 2},
@@ -89,7 +86,6 @@ static pc_depth_optimizer a_path(void) {
 
 /* A pose comes back when it is within a step of one before, by both measures and whatever the quaternion's sign. */
 static void test_returns(void **unused) {
-    (void)unused;
     pc_depth_optimizer p = a_path();
     for (int k = 0; k < 3; k++) { /* the start takes the anchor to the centre */
         assert_true(fabs(p.marks[0][k] - p.center[k]) < 1e-15);

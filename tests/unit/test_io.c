@@ -104,7 +104,6 @@ static const pcgpu_format_info *cloud_format(int i, const char **reader) {
 /* ---- formats ---------------------------------------------------------------------------------------------------- */
 
 static void test_formats(void **state) {
-    (void)state;
     static const char *const pairs[][2] = {
         {"-", "bin"},
         {"a.bin", "bin"},

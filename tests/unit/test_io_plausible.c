@@ -54,7 +54,6 @@ static bool looks_wrong(const float *data, size_t values, int columns, char *why
 }
 
 static void test_plausible_columns(void **state) {
-    (void)state;
     char why[256], wanted[32];
     for (int l = 0; l < LAYOUTS; l++) {
         const int right = 3 + (int)strlen(layouts[l]);
@@ -106,7 +105,6 @@ static void test_plausible_multiple(void **state) {
 
 /* KITTI as nuScenes; small files and all values equal say nothing. */
 static void test_plausible_few(void **state) {
-    (void)state;
     char why[256];
     static const float zeros[4000];
     float *data = make_scan("i", 1, 1.0);
@@ -170,7 +168,6 @@ static void test_plausible_types(void **state) {
 }
 
 static void test_plausible_millimetres(void **state) {
-    (void)state;
     char why[256];
     for (uint64_t seed = 0; seed < 9; seed++) {
         float *data = make_scan("i", seed, 1000.0);
@@ -186,7 +183,6 @@ static void test_plausible_millimetres(void **state) {
 
 /* The check is a small part of what reading a scan costs; 20 us on the machine it was written on. */
 static void test_plausible_time(void **state) {
-    (void)state;
     char why[256];
     float *data = make_scan("i", 0, 1.0);
     double best = 1.0;

@@ -175,7 +175,6 @@ static void test_xyz_bad(void **state) {
 
 /* By content where the name says nothing or .bin; not where the name says what is not read. */
 static void test_xyz_content(void **state) {
-    (void)state;
     static const struct {
         const char *name, *head, *format;
     } files[] = {{"a.bin", "FIELDS x y z\nSIZE 4 4 4\n", "pcd"},

@@ -77,7 +77,6 @@ static int make_drive(void **unused) {
                                          {-1000, 0}};
     double at[2] = {0, 0};
     int corner = 1;
-    (void)unused;
     make_streets();
     for (double path = 0.0; drive.frames < MOST_FRAMES && path < 960.0; drive.frames++) {
         const double d[2] = {corners[corner][0] - at[0], corners[corner][1] - at[1]};
@@ -108,7 +107,6 @@ static int make_drive(void **unused) {
 }
 
 static int free_drive(void **unused) {
-    (void)unused;
     for (int i = 0; i < drive.frames; i++) {
         pcgpu_cloud_free(&drive.clouds[i]);
     }
@@ -131,7 +129,6 @@ static pcgpu_loops *run(pcgpu_context *context, int frames, pcgpu_loops_result *
 
 /* Up to the end of the second street nothing is seen again, and the poses keep their bytes; then there are loops. */
 static void test_return(void **unused) {
-    (void)unused;
     pcgpu_loops_result r, again;
     pcgpu_context *context = open_context(1), *other = open_context(3);
     double before, after;
@@ -156,7 +153,6 @@ static void test_return(void **unused) {
 }
 
 static void test_hostile(void **unused) {
-    (void)unused;
     pcgpu_context *context = open_context(1);
     pcgpu_loops_params params, wrong;
     pcgpu_loops *loops;

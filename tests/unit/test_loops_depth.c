@@ -48,7 +48,6 @@ static void pose_at(double x, double y, double heading, double *T) {
 
 /* Out and back again; the odometry turns too much, by 0.06 rad in all, and drifts by 1 %. */
 static int make_walk(void **unused) {
-    (void)unused;
     make_wall();
     for (int i = 0; i < FRAMES; i++) {
         double step[16], off[16];
@@ -86,7 +85,6 @@ static void test_return(void **unused) {
     pcgpu_loops_result r, again;
     pcgpu_context *context = open_context(1), *other = open_context(3);
     double before, after;
-    (void)unused;
     pcgpu_loops *loops = run(context, odometry, STEPS, &r);
     assert_true(r.count == 0 && r.tried == 0);
     assert_true(r.places > STEPS / 3 && r.bytes >= r.places * WIDTH * HEIGHT * 2);
@@ -108,7 +106,6 @@ static void test_return(void **unused) {
 static void test_nothing_to_correct(void **unused) {
     pcgpu_loops_result r;
     pcgpu_context *context = open_context(1);
-    (void)unused;
     pcgpu_loops *loops = run(context, truth, FRAMES, &r);
     assert_true(r.count >= 20 && r.graph.converged);
     assert_memory_equal(r.poses, truth, sizeof truth);
@@ -128,7 +125,6 @@ static void test_errors(void **unused) {
     pcgpu_loops_params of_scans;
     pcgpu_loops *loops, *scans;
     pcgpu_loops_result r;
-    (void)unused;
     pcgpu_depth_loops_params_init(&params);
     for (int i = 0; i < 5; i++) {
         wrong = params;

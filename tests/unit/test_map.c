@@ -47,7 +47,6 @@ static void assert_near(double value, double wanted, double most) {
 
 /* Means, counts, the order of the rows, and points that are dropped. */
 static void test_sums(void **state) {
-    (void)state;
     static const char *const names[] = {"x", "y", "z", "intensity", "nx", "ny", "nz", "seen"};
     fixture f = open_map(1, 0.5, 0);
     pcgpu_map_stats stats;
@@ -85,7 +84,6 @@ static float jitter(uint32_t *state) {
 
 /* More points than a record of a voxel holds, and normals of a plane, towards the sensor above it. */
 static void test_full_and_normals(void **state) {
-    (void)state;
     enum { POINTS = 60000 };
     fixture f = open_map(2, 1.0, 0);
     float *rows = malloc(POINTS * 4 * sizeof *rows);
@@ -146,7 +144,6 @@ static fixture random_map(int threads, int64_t memory) {
 
 /* The same bytes whatever the threads, and wherever the voxels were. */
 static void test_disk(void **state) {
-    (void)state;
     pcgpu_map_stats stats;
     fixture one = random_map(1, 0);
     assert_true(one.points->offset[0] != 0 && fabs(one.points->offset[1] + 5e5) < 30 && one.points->offset[2] == 0);
@@ -189,7 +186,6 @@ static int64_t count_before(const fixture *f, double x) {
 }
 
 static void test_seen_through(void **state) {
-    (void)state;
     float *rows = malloc(61 * 121 * 4 * sizeof *rows);
     for (int kind = 0; kind < 3; kind++) { /* it leaves; it stays; it leaves and is kept */
         fixture f = open_map(1, 0.1, 0);
@@ -215,7 +211,6 @@ static void test_seen_through(void **state) {
 }
 
 static void test_arguments(void **state) {
-    (void)state;
     fixture f = open_map(1, 0.1, 0);
     float rows[4] = {1, 2, 3, 4};
     double T[16];

@@ -17,7 +17,6 @@ int deflateInit2_(z_stream *z, int level, int method, int bits, int memory, int 
 }
 
 static void test_no_memory(void **state) {
-    (void)state;
     enum { VALUES = 1 << 18 };
     float *zeros = calloc(VALUES, sizeof *zeros);
     const pcgpu_array array = {

@@ -185,7 +185,6 @@ static pcgpu_pose_graph_result solve(graph *g) {
 }
 
 static void test_against_dense(void **unused) {
-    (void)unused;
     static graph g;
     static const struct {
         int count, loops;
@@ -211,7 +210,6 @@ static void test_against_dense(void **unused) {
 
 /* Without noise, poses that are far off come back: here 90 degrees and 20 m over the chain. */
 static void test_exact(void **unused) {
-    (void)unused;
     static graph g;
     const double off[6] = {0.02, 0.01, 0.03, 0.3, -0.2, 0.1};
     double D[16];
@@ -232,7 +230,6 @@ static void test_exact(void **unused) {
 }
 
 static void test_same_bytes(void **unused) {
-    (void)unused;
     static graph g, again;
     pcgpu_context *other;
     const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 3};
@@ -249,7 +246,6 @@ static void test_same_bytes(void **unused) {
 }
 
 static void test_hostile(void **unused) {
-    (void)unused;
     static graph g, before;
     pcgpu_pose_graph_result result;
     numbers.state = 3;
@@ -300,7 +296,6 @@ static void test_hostile(void **unused) {
 
 /* A long chain with loops: the work stays linear. A method that fills in would take hours or 100 GB here. */
 static void test_long(void **unused) {
-    (void)unused;
     enum { LONG = 8000, ROUND = 500 };
     double *poses = calloc(16 * LONG, sizeof *poses), D[16];
     pcgpu_pose_edge *edges = calloc(2 * LONG, sizeof *edges);
@@ -332,7 +327,6 @@ static void test_long(void **unused) {
 /* Along a straight chain without rotations, variances add up, and a rotation moves what follows; a second equal edge
  * halves the variances; the first pose and a pose without edges have none. */
 static void test_covariances(void **unused) {
-    (void)unused;
     enum { N = 4 };
     double poses[16 * (N + 1)], C[36 * (N + 1)];
     pcgpu_pose_edge edges[2 * N];

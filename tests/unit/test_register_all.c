@@ -130,7 +130,6 @@ static void assert_pose(const world *w, const pcgpu_set *set, int first, int i, 
 }
 
 static void test_room(void **unused) {
-    (void)unused;
     static const int threads[] = {1, 2, 8};
     pcgpu_set first = {0};
     pcgpu_register_params params;
@@ -165,7 +164,6 @@ static void test_room(void **unused) {
 
 /* The largest group is number 0; the other room is a group; the cloud that fits none is one of its own. */
 static void test_groups(void **unused) {
-    (void)unused;
     static const int group[] = {0, 1, 0, 0, 1, 2, 0, 0, 0};
     pcgpu_context *context = open_context(2);
     world w;
@@ -191,7 +189,6 @@ static void test_groups(void **unused) {
 
 /* Clouds that fit none, and calls that are wrong. */
 static void test_none(void **unused) {
-    (void)unused;
     pcgpu_context *context = open_context(2);
     world w = {.count = 0};
     pcgpu_set set;

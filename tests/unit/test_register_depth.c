@@ -38,7 +38,6 @@ static void render(uint16_t *data, const double shift[3], bool corner) {
 static const double origin[3] = {0, 0, 0}, moved[3] = {0.02, -0.01, 0.015};
 
 static int setup(void **state) {
-    (void)state;
     context = open_context(2);
     pcgpu_camera_init(&camera);
     camera.fx = camera.fy = 262.0;
@@ -52,7 +51,6 @@ static int setup(void **state) {
 }
 
 static int teardown(void **state) {
-    (void)state;
     pcgpu_close(context);
     return 0;
 }
@@ -65,7 +63,6 @@ static void expect_moved(const pcgpu_registration *r, double tolerance) {
 }
 
 static void test_known(void **state) {
-    (void)state;
     pcgpu_registration r;
     assert_int_equal(pcgpu_register_depth(context, &a, &b, &camera, NULL, &params, &r), PCGPU_OK);
     assert_string_equal(r.converged ? "" : r.reason, "");
@@ -83,7 +80,6 @@ static void test_known(void **state) {
 
 /* What is its own start is exactly that. */
 static void test_itself(void **state) {
-    (void)state;
     static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     pcgpu_registration r;
     assert_int_equal(pcgpu_register_depth(context, &a, &a, &camera, &camera, &params, &r), PCGPU_OK);
@@ -96,7 +92,6 @@ static void test_itself(void **state) {
 
 /* Frames are made once and used in any role and order, while others come and go. */
 static void test_frames(void **state) {
-    (void)state;
     pcgpu_registration wanted, got;
     pcgpu_frame *source, *target, *other[4];
     assert_int_equal(pcgpu_register_depth(context, &a, &b, &camera, NULL, &params, &wanted), PCGPU_OK);
@@ -125,7 +120,6 @@ static void test_frames(void **state) {
 
 /* A model as ray casting gives it: exact vertices and normals, those facing either way. */
 static void test_model(void **state) {
-    (void)state;
     static float vertices[3 * W * H];
     for (int i = 0; i < W * H; i++) {
         const double x = (i % W - camera.cx) / camera.fx, y = (i / W - camera.cy) / camera.fy;
@@ -158,7 +152,6 @@ static void refuse(const pcgpu_depth *source, const pcgpu_depth *target, const c
 }
 
 static void test_arguments(void **state) {
-    (void)state;
     const pcgpu_register_depth_params good = params;
     const pcgpu_camera own = camera;
     const pcgpu_depth small = {W / 2, H, a_data, NULL}, empty = {0, 120, a_data, NULL};
@@ -190,7 +183,6 @@ static void test_arguments(void **state) {
 
 /* What has no answer says why. */
 static void test_outcomes(void **state) {
-    (void)state;
     static uint16_t none[W * H];
     const pcgpu_depth zero = {W, H, none, NULL}, tiny = {1, 1, a_data, NULL};
     pcgpu_registration r;

@@ -78,7 +78,6 @@ static void make_scan(int scan, int points, float sweep, pcgpu_cloud *cloud) {
 }
 
 static int make_scans(void **unused) {
-    (void)unused;
     for (int i = 0; i < KINDS * SCANS; i++) {
         const int kind = i / SCANS;
         make_scan(i % SCANS, kinds[kind].points, kinds[kind].sweep, &scans[kind][i % SCANS]);
@@ -87,7 +86,6 @@ static int make_scans(void **unused) {
 }
 
 static int free_scans(void **unused) {
-    (void)unused;
     for (int i = 0; i < KINDS * SCANS; i++) {
         pcgpu_cloud_free(&scans[i / SCANS][i % SCANS]);
     }
@@ -148,23 +146,19 @@ static void check_odometry(pcgpu_reference reference, int kind, int threads, int
 }
 
 static void odometry_to_the_model(void **unused) {
-    (void)unused;
     check_odometry(PCGPU_REFERENCE_MODEL, STANDS, 4, 1, 1);
 }
 
 static void odometry_with_deskewing(void **unused) {
-    (void)unused;
     check_odometry(PCGPU_REFERENCE_MODEL, MOVES, 1, 1, 1);
 }
 
 /* The allocations before the search are those of the test above. */
 static void odometry_with_a_search(void **unused) {
-    (void)unused;
     check_odometry(PCGPU_REFERENCE_MODEL, LOST, 1, 49, 3);
 }
 
 static void odometry_to_a_keyframe(void **unused) {
-    (void)unused;
     check_odometry(PCGPU_REFERENCE_KEYFRAME, STANDS, 4, 1, 3);
 }
 
@@ -214,12 +208,10 @@ static void check_pairs(int count, int threads) {
 }
 
 static void a_pair(void **unused) {
-    (void)unused;
     check_pairs(1, 4);
 }
 
 static void pairs_a_thread_each(void **unused) {
-    (void)unused;
     check_pairs(PAIRS, 2);
 }
 

@@ -24,7 +24,6 @@ static pcgpu_cloud cloud_of(int64_t rows, int columns, const float *values) {
 static void test_elevation(void **state) {
     static const double angles[] = {0.205, -0.205, 1e-6, 1.0, 5.0, 10.0, -10.0};
     pcgpu_context *context = open_context(1);
-    (void)state;
     for (size_t a = 0; a < sizeof angles / sizeof angles[0]; a++) {
         for (int elevation = -80; elevation <= 75; elevation += 5) {
             for (int azimuth = 0; azimuth < 360; azimuth += 15) {
@@ -56,7 +55,6 @@ static void test_known_point(void **state) {
     pcgpu_cloud cloud = cloud_of(3, 4, values), out;
     pcgpu_register_params params = corrections(0.0, 0.205);
     pcgpu_run run = {0};
-    (void)state;
     assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
     assert_true(out.data[0] == 9.999936f && out.data[1] == 0.0f && out.data[2] == 0.035779173f);
     assert_true(out.data[4] == 0.0f && out.data[5] == -9.999936f && out.data[6] == 0.035779173f);
@@ -75,7 +73,6 @@ static void test_records(void **state) {
     pcgpu_cloud cloud = cloud_of(8, 4, values), out;
     pcgpu_register_params params = corrections(2.0, 0.205);
     pcgpu_run run = {.points_in = 100};
-    (void)state;
     assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
     assert_int_equal(out.rows, 4); /* 2 m is not nearer than 2 m */
     assert_int_equal(run.points_in, 104);
@@ -110,7 +107,6 @@ static void test_normals(void **state) {
     pcgpu_cloud cloud = cloud_of(2, 6, values), out;
     pcgpu_register_params params = corrections(0.0, 2.0);
     pcgpu_run run = {0};
-    (void)state;
     for (int k = 0; k < 3; k++) {
         snprintf(cloud.names[3 + k], PCGPU_NAME_SIZE, "n%c", "xyz"[k]);
     }
@@ -165,7 +161,6 @@ static void test_methods(void **state) {
     pcgpu_context *contexts[2] = {open_context(1), open_context(2)};
     pcgpu_register_params params = corrections(2.0, 0.205);
     pcgpu_run run = {0};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         assert_int_equal(pcgpu_scan_correct(contexts[0], &given[i], &params, &scans[i], &run), PCGPU_OK);
         assert_true(scans[i].rows < POINTS && scans[i].rows >= POINTS - 2 * OWN);
@@ -203,7 +198,6 @@ static void test_odometry(void **state) {
     pcgpu_context *context = open_context(2);
     pcgpu_cloud given[SCANS], scans[SCANS];
     pcgpu_odometry_params params, plain;
-    (void)state;
     pcgpu_odometry_params_init(&params);
     params.time_column = 3;
     plain = params;
@@ -246,7 +240,6 @@ static void test_refused(void **state) {
     static const double wrong[][2] = {{-1, 0}, {NAN, 0}, {2e6, 0}, {0, 10.001}, {0, -11}, {0, NAN}};
     pcgpu_context *context = open_context(1);
     pcgpu_cloud cloud = scan_at(0.0, 1);
-    (void)state;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         pcgpu_register_params params = corrections(wrong[i][0], wrong[i][1]);
         pcgpu_registration result;

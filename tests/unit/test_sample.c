@@ -37,7 +37,6 @@ static void refused_of(const pcgpu_cloud *cloud, const pcgpu_sample_params *para
 }
 
 static void test_refused(void **state) {
-    (void)state;
     static const int32_t seeds[] = {3, 5, 3};
     pcgpu_sample_params params, wrong;
     pcgpu_sample_params_init(&params);
@@ -72,7 +71,6 @@ static void test_refused(void **state) {
 
 /* Random sampling measures the coverage when asked, of a batch as of one cloud; the draws are the same. */
 static void test_coverage(void **state) {
-    (void)state;
     pcgpu_cloud cloud = line();
     const pcgpu_cloud *const same[] = {&cloud, &cloud};
     pcgpu_sample_params params;
@@ -104,7 +102,6 @@ static void test_coverage(void **state) {
 /* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
 /* A count as an upper bound: all points where there are fewer, the same picks where there are enough. */
 static void test_at_most(void **state) {
-    (void)state;
     pcgpu_cloud cloud = line();
     pcgpu_sample_params params;
     pcgpu_sampled exact, most;
@@ -133,7 +130,6 @@ static void test_at_most(void **state) {
 }
 
 static void test_nothing_left(void **state) {
-    (void)state;
     pcgpu_cloud cloud = line();
     int32_t seeds[POINTS];
     pcgpu_sample_params params;
@@ -160,7 +156,6 @@ static void test_nothing_left(void **state) {
 
 /* Clouds without points between others: no pick of these, and the picks of the others are their own. */
 static void test_empty(void **state) {
-    (void)state;
     pcgpu_cloud some = line(), none = {.columns = 3}, nan = line();
     const pcgpu_cloud *clouds[] = {&none, &some, &nan, &some, &none};
     pcgpu_sample_params params;
@@ -202,7 +197,6 @@ static void test_empty(void **state) {
 
 /* Draws in pieces of any size, from one pick to all points, and the same file several times. */
 static void test_pieces(void **state) {
-    (void)state;
     char name[] = "/tmp/pcgpu-pieces.XXXXXX.bin";
     const int fd = mkstemps(name, 4);
     const pcgpu_read_options how = {.fields = 3};
@@ -248,7 +242,6 @@ static void test_pieces(void **state) {
 
 /* A struct of another version of the headers, or one that no _init made, is refused; a smaller one is not overrun. */
 static void test_struct_size(void **unused) {
-    (void)unused;
     struct {
         pcgpu_sample_params params;
         unsigned char behind[8];

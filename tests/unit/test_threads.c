@@ -71,7 +71,6 @@ static void check_refusal(int threads) {
 }
 
 static void refused_threads_are_done_without(void **unused) {
-    (void)unused;
     check_refusal(1);
     check_refusal(3);
     check_refusal(16);
@@ -85,7 +84,6 @@ static int no_more_than(int quota) {
 }
 
 static void quota_of_version_2(void **unused) {
-    (void)unused;
     write_file("/proc/self/cgroup", "0::/slice/job\n");
     write_file("/sys/fs/cgroup/slice/job/cpu.max", "max 100000\n");
     assert_int_equal(pc_processors(root), pc_processors("/nowhere"));
@@ -96,14 +94,12 @@ static void quota_of_version_2(void **unused) {
 }
 
 static void quota_in_a_container(void **unused) {
-    (void)unused;
     write_file("/proc/self/cgroup", "0::/\n");
     write_file("/sys/fs/cgroup/cpu.max", "100000 100000\n");
     assert_int_equal(pc_processors(root), 1);
 }
 
 static void quota_of_version_1(void **unused) {
-    (void)unused;
     write_file("/proc/self/cgroup", "12:cpuset:/\n4:cpu,cpuacct:/docker/of-the-host\n1:name=systemd:/\n0::/\n");
     write_file("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
     write_file("/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
@@ -114,7 +110,6 @@ static void quota_of_version_1(void **unused) {
 
 static void processors_of_the_mask(void **unused) {
     cpu_set_t before, one;
-    (void)unused;
     assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
     CPU_ZERO(&one);
     for (int i = 0; i < CPU_SETSIZE && CPU_COUNT(&one) == 0; i++) {

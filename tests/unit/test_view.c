@@ -15,7 +15,6 @@ static int compare(const void *a, const void *b) {
 }
 
 static void test_quantile(void **state) {
-    (void)state;
     static const double fractions[] = {0, 0.01, 0.3, 0.5, 0.99, 1};
     float values[COUNT], sorted[COUNT];
     uint32_t seed = 7;
@@ -37,7 +36,6 @@ static void test_quantile(void **state) {
 }
 
 static void test_math(void **state) {
-    (void)state;
     float before = -INFINITY;
     for (float x = 1e-6f; x < 1e9f; x *= 1.003f) {
         const float y = pc_ln(x);
@@ -60,7 +58,6 @@ static int count_drawn(const canvas *c) {
 }
 
 static void test_discs(void **state) {
-    (void)state;
     enum { SIDE = 100, GUARD = 64 };
     static uint64_t memory[GUARD + SIDE * SIDE + GUARD];
     canvas c = {.width = SIDE, .height = SIDE, .keys = memory + GUARD};
@@ -89,14 +86,12 @@ static void test_discs(void **state) {
 
 /* The nearest fragment wins, then the lower layer, in any order. */
 static void test_keys(void **state) {
-    (void)state;
     assert_true(key_of(1.0f, 0, 0) > key_of(1.0001f, 0, 0xffffff));
     assert_true(key_of(1.0f, 3, 0) > key_of(1.0f, 4, 0xffffff));
     assert_true(key_of(1e-30f, 0, 0) > key_of(1e30f, 0, 0) && key_of(3e38f, 300, 0) > 0);
 }
 
 static void test_scene(void **state) {
-    (void)state;
     pcgpu_context *context;
     pc_scene scene = {.up = PC_UP_Z};
     pc_layer layer = {.kind = PC_POINTS, .drop_origin = true};

@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#pragma GCC diagnostic ignored "-Wunused-parameter" /* the state that cmocka gives each test */
 #define TEST(FUNCTION) cmocka_unit_test(FUNCTION)
 
 /* The groups: unit_io and so on run theirs, and return how many tests failed. */
