@@ -72,18 +72,18 @@ static void make_pgm(const char *header, int pixels, int width, char **data, siz
     assert_int_equal(fclose(f), 0);
 }
 
-static pcgpu_status read_depth(io_state *s, const char *format, const void *data, size_t size, pcgpu_depth *depth) {
+static pcgpu_status read_depth(const char *format, const void *data, size_t size, pcgpu_depth *depth) {
     FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fopen("/dev/null", "rb");
     assert_non_null(f);
-    pcgpu_status status = pcgpu_read_depth(s->context, f, "file", format, depth);
+    pcgpu_status status = pcgpu_read_depth(io.context, f, "file", format, depth);
     fclose(f);
     return status;
 }
 
-static void good(io_state *s, const char *format, const void *data, size_t size, int width, int height) {
+static void good(const char *format, const void *data, size_t size, int width, int height) {
     pcgpu_depth depth;
-    if (read_depth(s, format, data, size, &depth) != PCGPU_OK) {
-        fail_msg("%s", pcgpu_last_error(s->context));
+    if (read_depth(format, data, size, &depth) != PCGPU_OK) {
+        fail_msg("%s", pcgpu_last_error(io.context));
     }
     assert_int_equal(depth.width, width);
     assert_int_equal(depth.height, height);
@@ -96,10 +96,10 @@ static void good(io_state *s, const char *format, const void *data, size_t size,
     assert_null(depth.data);
 }
 
-static void bad(io_state *s, const char *format, const void *data, size_t size, const char *sentence) {
+static void bad(const char *format, const void *data, size_t size, const char *sentence) {
     pcgpu_depth depth;
-    pcgpu_status status = read_depth(s, format, data, size, &depth);
-    const char *error = pcgpu_last_error(s->context);
+    pcgpu_status status = read_depth(format, data, size, &depth);
+    const char *error = pcgpu_last_error(io.context);
     if (status != PCGPU_ERROR_FORMAT || strncmp(error, "file: ", 6) != 0 || !strstr(error, sentence)) {
         fail_msg("status %d, '%s' where '%s' is expected", status, error, sentence);
     }
@@ -110,23 +110,21 @@ static void bad(io_state *s, const char *format, const void *data, size_t size, 
 /* ---- .pgm ------------------------------------------------------------------------------------------------------- */
 
 static void test_depth_pgm(void **state) {
-    io_state *s = *state;
     static const char *const headers[] = {"P5 3 4 65535\n", "P5\n# depth\n3 4\n65535 ",
                                           "P5\r\n3\t4 # wide, high\n 65535\n", "P5#c\n#d\n  03 004 65535\t"};
     char *data;
     size_t size;
     for (size_t i = 0; i < sizeof headers / sizeof headers[0]; i++) {
         make_pgm(headers[i], 12, 3, &data, &size);
-        good(s, "pgm", data, size, 3, 4);
+        good("pgm", data, size, 3, 4);
         for (size_t n = 0; n < size; n++) {
-            bad(s, "pgm", data, n, n < strlen(headers[i]) ? "" : " of 12 pixels; it is cut short");
+            bad("pgm", data, n, n < strlen(headers[i]) ? "" : " of 12 pixels; it is cut short");
         }
         free(data);
     }
 }
 
 static void test_depth_pgm_bad(void **state) {
-    io_state *s = *state;
     static const char *const plans[][2] = {
         {"", "does not begin as a .pgm; a depth image is 16-bit greyscale"},
         {"P6 3 4 65535\n", "does not begin as a .pgm"},
@@ -149,16 +147,15 @@ static void test_depth_pgm_bad(void **state) {
     size_t size;
     for (size_t i = 0; i < sizeof plans / sizeof plans[0]; i++) {
         make_pgm(plans[i][0], 12, 3, &data, &size);
-        bad(s, "pgm", data, size, plans[i][1]);
+        bad("pgm", data, size, plans[i][1]);
         free(data);
     }
-    bad(s, "pgm", "P5 2 2 300\n\0\1\1\2\1\x2c\1\x2d", 19, "row 1, column 1: 301 is above 300, which the header says");
+    bad("pgm", "P5 2 2 300\n\0\1\1\2\1\x2c\1\x2d", 19, "row 1, column 1: 301 is above 300, which the header says");
 }
 
 /* ---- .png ------------------------------------------------------------------------------------------------------- */
 
 static void test_depth_png(void **state) {
-    io_state *s = *state;
     static const image images[] = {{1, 1, 16, PNG_COLOR_TYPE_GRAY, false},   {5, 3, 16, PNG_COLOR_TYPE_GRAY, false},
                                    {5, 3, 16, PNG_COLOR_TYPE_GRAY, true},    {1, 1, 16, PNG_COLOR_TYPE_GRAY, true},
                                    {61, 47, 16, PNG_COLOR_TYPE_GRAY, false}, {61, 47, 16, PNG_COLOR_TYPE_GRAY, true}};
@@ -166,9 +163,9 @@ static void test_depth_png(void **state) {
         char *data;
         size_t size;
         make_png(&images[i], &data, &size);
-        good(s, "png", data, size, images[i].width, images[i].height);
+        good("png", data, size, images[i].width, images[i].height);
         for (size_t n = 0; n < size; n += 1 + n / 40) {
-            bad(s, "png", data, n,
+            bad("png", data, n,
                 n == 0  ? "is empty"
                 : n < 8 ? "does not begin as a .png"
                         : "it is cut short, so copy or export it again");
@@ -176,7 +173,7 @@ static void test_depth_png(void **state) {
         for (size_t n = 8; n < size; n += 1 + n / 40) { /* every byte counts: checksums */
             data[n] = (char)(data[n] ^ 4);
             pcgpu_depth depth;
-            assert_int_equal(read_depth(s, "png", data, size, &depth), PCGPU_ERROR_FORMAT);
+            assert_int_equal(read_depth("png", data, size, &depth), PCGPU_ERROR_FORMAT);
             data[n] = (char)(data[n] ^ 4);
         }
         free(data);
@@ -185,7 +182,6 @@ static void test_depth_png(void **state) {
 
 /* Colour images of every kind become red, green and blue; each error leaves no colours. */
 static void test_depth_color(void **state) {
-    io_state *s = *state;
     static const struct {
         image image;
         int red, green; /* of the second pixel; -1: its value, or its high byte */
@@ -200,24 +196,24 @@ static void test_depth_color(void **state) {
         pcgpu_depth depth = {.width = 7, .height = 5}, small = {.width = 6, .height = 5};
         make_png(&kinds[i].image, &data, &size);
         FILE *f = fmemopen(data, size, "rb");
-        assert_int_equal(pcgpu_read_color(s->context, f, "color.png", &depth), PCGPU_OK);
+        assert_int_equal(pcgpu_read_color(io.context, f, "color.png", &depth), PCGPU_OK);
         const int high = pixel(1, 0) >> 8;
         assert_int_equal(depth.color[3], kinds[i].red < 0 ? high : kinds[i].red);
         assert_int_equal(depth.color[4], kinds[i].green < 0 ? high : kinds[i].green);
         rewind(f);
-        assert_int_equal(pcgpu_read_color(s->context, f, "color.png", &small), PCGPU_ERROR_FORMAT);
-        assert_non_null(strstr(pcgpu_last_error(s->context), "has 7 x 5 pixels and the depth image 6 x 5"));
+        assert_int_equal(pcgpu_read_color(io.context, f, "color.png", &small), PCGPU_ERROR_FORMAT);
+        assert_non_null(strstr(pcgpu_last_error(io.context), "has 7 x 5 pixels and the depth image 6 x 5"));
         fclose(f);
         f = fmemopen(data, size - 20, "rb");
-        assert_int_equal(pcgpu_read_color(s->context, f, "color.png", &depth), PCGPU_ERROR_FORMAT);
+        assert_int_equal(pcgpu_read_color(io.context, f, "color.png", &depth), PCGPU_ERROR_FORMAT);
         assert_null(depth.color);
         fclose(f);
         free(data);
     }
     pcgpu_depth depth = {.width = 7, .height = 5};
     FILE *f = fmemopen("\xff\xd8\xff\xe0 JFIF", 9, "rb");
-    assert_int_equal(pcgpu_read_color(s->context, f, "color.jpg", &depth), PCGPU_ERROR_FORMAT);
-    assert_non_null(strstr(pcgpu_last_error(s->context), "magick mogrify -format png"));
+    assert_int_equal(pcgpu_read_color(io.context, f, "color.jpg", &depth), PCGPU_ERROR_FORMAT);
+    assert_non_null(strstr(pcgpu_last_error(io.context), "magick mogrify -format png"));
     fclose(f);
 }
 
@@ -229,7 +225,6 @@ static void put32(char *p, uint32_t value) {
 }
 
 static void test_depth_png_bad(void **state) {
-    io_state *s = *state;
     static const struct {
         image image;
         const char *sentence;
@@ -244,7 +239,7 @@ static void test_depth_png_bad(void **state) {
     size_t size;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         make_png(&kinds[i].image, &data, &size);
-        bad(s, "png", data, size, kinds[i].sentence);
+        bad("png", data, size, kinds[i].sentence);
         free(data);
     }
     /* A header of 33 bytes that promises more than the bytes behind it can hold, or more than there may be. */
@@ -265,10 +260,10 @@ static void test_depth_png_bad(void **state) {
         put32(data + 16, sizes[i].width);
         put32(data + 20, sizes[i].height);
         put32(data + 29, (uint32_t)crc32(0, (const Bytef *)data + 12, 17));
-        bad(s, "png", data, size, sizes[i].sentence);
+        bad("png", data, size, sizes[i].sentence);
     }
     free(data);
-    bad(s, "png", "P5 3 4 65535\n", 13, "does not begin as a .png; give --format if it is another");
+    bad("png", "P5 3 4 65535\n", 13, "does not begin as a .png; give --format if it is another");
 }
 
 /* ---- points ----------------------------------------------------------------------------------------------------- */
@@ -285,7 +280,6 @@ static pcgpu_camera camera(void) {
 }
 
 static void test_depth_points(void **state) {
-    io_state *s = *state;
     uint16_t pixels[] = {0, 1000, 400, 399, 65535, 4000, 4001, 0, 2000};
     const pcgpu_depth depth = {3, 3, pixels, NULL};
     pcgpu_camera c = camera();
@@ -293,7 +287,7 @@ static void test_depth_points(void **state) {
     pcgpu_cloud cloud;
     c.min_depth = 0.4; /* 400 / 1000 and 0.4 are the same float64: the limits are in the range */
     c.max_depth = 4;
-    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, &n), PCGPU_OK);
+    assert_int_equal(pcgpu_depth_to_cloud(io.context, &depth, &c, &cloud, &n), PCGPU_OK);
     assert_true(n.pixels == 9 && n.no_return == 3 && n.out_of_range == 2); /* 65535 is saturated */
     assert_true(cloud.rows == 4 && cloud.columns == 3 && cloud.offset[2] == 0);
     assert_string_equal(cloud.names[2], "z");
@@ -305,14 +299,13 @@ static void test_depth_points(void **state) {
     c.depth_scale = 5000; /* 0.2, 0.08, 0.0798, 13.107, 0.8, 0.8002 and 0.4 m */
     c.width = 3;
     c.height = 3;
-    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_OK);
+    assert_int_equal(pcgpu_depth_to_cloud(io.context, &depth, &c, &cloud, NULL), PCGPU_OK);
     assert_int_equal(cloud.rows, 3);
     pcgpu_cloud_free(&cloud);
 }
 
 /* A camera that cannot be one, or not this image's. */
 static void test_depth_camera(void **state) {
-    io_state *s = *state;
     uint16_t pixels[6] = {1, 2, 3, 4, 5, 6};
     const pcgpu_depth depth = {3, 2, pixels, NULL};
     const struct {
@@ -336,71 +329,70 @@ static void test_depth_camera(void **state) {
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         c = camera();
         memcpy((char *)&c + wrong[i].member, &wrong[i].value, sizeof(double));
-        assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
-        assert_non_null(strstr(pcgpu_last_error(s->context), wrong[i].sentence));
+        assert_int_equal(pcgpu_depth_to_cloud(io.context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+        assert_non_null(strstr(pcgpu_last_error(io.context), wrong[i].sentence));
         assert_null(cloud.data);
     }
     const int sizes[][2] = {{0, 2}, {3, -1}, {16385, 1}, {1, 16385}, {8192, 4097}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         c = camera();
         const pcgpu_depth other = {sizes[i][0], sizes[i][1], pixels, NULL};
-        assert_int_equal(pcgpu_depth_to_cloud(s->context, &other, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
-        assert_non_null(strstr(pcgpu_last_error(s->context), "pixels is not possible; 1 to 16384 a side"));
+        assert_int_equal(pcgpu_depth_to_cloud(io.context, &other, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+        assert_non_null(strstr(pcgpu_last_error(io.context), "pixels is not possible; 1 to 16384 a side"));
     }
     c = camera();
     c.width = 640;
     c.height = 480;
-    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context),
+    assert_int_equal(pcgpu_depth_to_cloud(io.context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(io.context),
                         "the image has 3 x 2 pixels and the camera 640 x 480; give the camera of this image");
     c.width = 3;
-    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_depth_to_cloud(io.context, &depth, &c, &cloud, NULL), PCGPU_ERROR_ARGUMENT);
     c.height = 0; /* any */
-    assert_int_equal(pcgpu_depth_to_cloud(s->context, &depth, &c, &cloud, NULL), PCGPU_OK);
+    assert_int_equal(pcgpu_depth_to_cloud(io.context, &depth, &c, &cloud, NULL), PCGPU_OK);
     pcgpu_cloud_free(&cloud);
 }
 
 /* Through the entry for clouds: the camera, the counts and what is said about them. */
 static void test_depth_clouds(void **state) {
-    io_state *s = *state;
     static const char file[] = "P5 2 2 65535\n\0\0\x03\xe8\x07\xd0\x75\x30";
     pcgpu_camera c = camera();
     pcgpu_depth_counts n;
     pcgpu_cloud cloud;
     pcgpu_read_options options = {.format = "pgm", .camera = &c, .depth_counts = &n};
     FILE *f = fmemopen((void *)(uintptr_t)file, sizeof file - 1, "rb");
-    s->log[0] = '\0';
+    io.log[0] = '\0';
     c.max_depth = 2;
-    assert_int_equal(pcgpu_read(s->context, f, "file", &options, &cloud), PCGPU_OK);
+    assert_int_equal(pcgpu_read(io.context, f, "file", &options, &cloud), PCGPU_OK);
     assert_true(cloud.rows == 2 && n.pixels == 4 && n.no_return == 1 && n.out_of_range == 1);
-    assert_string_equal(s->log,
+    assert_string_equal(io.log,
                         "file: 2 of 4 pixels are points; 1 have no return and 1 are out of the camera's range\n");
     pcgpu_cloud_free(&cloud);
 
     c.max_depth = 0.5;
-    s->log[0] = '\0';
+    io.log[0] = '\0';
     rewind(f);
-    assert_int_equal(pcgpu_read(s->context, f, "file", &options, &cloud), PCGPU_OK);
+    assert_int_equal(pcgpu_read(io.context, f, "file", &options, &cloud), PCGPU_OK);
     assert_true(cloud.rows == 0 && cloud.data);
-    assert_non_null(strstr(s->log, "0 of 4 pixels are points"));
-    assert_non_null(strstr(s->log, "; check its depth_scale, min_depth and max_depth"));
+    assert_non_null(strstr(io.log, "0 of 4 pixels are points"));
+    assert_non_null(strstr(io.log, "; check its depth_scale, min_depth and max_depth"));
     pcgpu_cloud_free(&cloud);
 
     c.width = 3;
     rewind(f);
-    assert_int_equal(pcgpu_read(s->context, f, "-", &options, &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_non_null(strstr(pcgpu_last_error(s->context), "standard input: the image has 2 x 2 pixels"));
+    assert_int_equal(pcgpu_read(io.context, f, "-", &options, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(io.context), "standard input: the image has 2 x 2 pixels"));
     options.camera = NULL;
     rewind(f);
-    assert_int_equal(pcgpu_read(s->context, f, "a.pgm", &options, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_read(io.context, f, "a.pgm", &options, &cloud), PCGPU_ERROR_ARGUMENT);
     assert_string_equal(
-        pcgpu_last_error(s->context),
+        pcgpu_last_error(io.context),
         "a.pgm: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config "
         "with camera:");
     pcgpu_depth depth;
-    assert_int_equal(pcgpu_read_depth(s->context, f, "a.ply", NULL, &depth), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context), "a.ply: ply cannot hold a depth image; use png or pgm");
-    assert_int_equal(pcgpu_write(s->context, f, "a.png", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_read_depth(io.context, f, "a.ply", NULL, &depth), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(io.context), "a.ply: ply cannot hold a depth image; use png or pgm");
+    assert_int_equal(pcgpu_write(io.context, f, "a.png", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     fclose(f);
 }
 

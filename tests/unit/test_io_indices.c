@@ -4,11 +4,11 @@
 
 #include <inttypes.h>
 
-static pcgpu_status read_indices(io_state *s, const char *name, const void *data, size_t size, pcgpu_indices *got) {
+static pcgpu_status read_indices(const char *name, const void *data, size_t size, pcgpu_indices *got) {
     FILE *f = size ? fmemopen((void *)(uintptr_t)data, size, "rb") : fopen("/dev/null", "rb");
     assert_non_null(f);
     memset(got, 0xa5, sizeof *got); /* an output is overwritten, never read */
-    pcgpu_status status = pcgpu_read_indices(s->context, f, name, got);
+    pcgpu_status status = pcgpu_read_indices(io.context, f, name, got);
     fclose(f);
     if (status != PCGPU_OK) {
         assert_null(got->values);
@@ -17,10 +17,10 @@ static pcgpu_status read_indices(io_state *s, const char *name, const void *data
     return status;
 }
 
-static void reads(io_state *s, const char *name, const void *data, size_t size, int count, const int32_t *wanted) {
+static void reads(const char *name, const void *data, size_t size, int count, const int32_t *wanted) {
     pcgpu_indices got;
-    if (read_indices(s, name, data, size, &got) != PCGPU_OK) {
-        fail_msg("%s", pcgpu_last_error(s->context));
+    if (read_indices(name, data, size, &got) != PCGPU_OK) {
+        fail_msg("%s", pcgpu_last_error(io.context));
     }
     assert_int_equal(got.count, count);
     for (int i = 0; i < count; i++) {
@@ -31,10 +31,10 @@ static void reads(io_state *s, const char *name, const void *data, size_t size, 
     assert_int_equal(got.count, 0);
 }
 
-static void refuses(io_state *s, const char *name, const void *data, size_t size, const char *sentence) {
+static void refuses(const char *name, const void *data, size_t size, const char *sentence) {
     pcgpu_indices got;
-    pcgpu_status status = read_indices(s, name, data, size, &got);
-    const char *error = pcgpu_last_error(s->context);
+    pcgpu_status status = read_indices(name, data, size, &got);
+    const char *error = pcgpu_last_error(io.context);
     if (status != PCGPU_ERROR_FORMAT || !strstr(error, sentence)) {
         fail_msg("status %d, '%s' where '%s' is expected", status, error, sentence);
     }
@@ -62,7 +62,6 @@ static size_t make_npy(unsigned char out[512], const char *descr, const char *sh
 }
 
 static void test_indices_text(void **state) {
-    io_state *s = *state;
     static const struct {
         const char *text;
         int count;
@@ -77,7 +76,7 @@ static void test_indices_text(void **state) {
     for (size_t i = 0; i < sizeof right / sizeof right[0]; i++) {
         static const char *const names[] = {"x.txt", "dir.npy/X.TXT", "-", "list", "x.csv"}; /* text by name or looks */
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-            reads(s, names[k], right[i].text, strlen(right[i].text), right[i].count, right[i].indices);
+            reads(names[k], right[i].text, strlen(right[i].text), right[i].count, right[i].indices);
         }
     }
     static const struct {
@@ -101,30 +100,27 @@ static void test_indices_text(void **state) {
         {"000000000000000000000000000000000000000000000000000000000000000x", "0...\" is not a record index"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        refuses(s, "x.txt", wrong[i].text, strlen(wrong[i].text), wrong[i].sentence);
+        refuses("x.txt", wrong[i].text, strlen(wrong[i].text), wrong[i].sentence);
     }
-    refuses(s, "x.txt", "1\n2\0003\n", 6, "line 2: \"2?3\"");
-    refuses(s, "x.txt", "\0", 1, "line 1: \"?\"");
+    refuses("x.txt", "1\n2\0003\n", 6, "line 2: \"2?3\"");
+    refuses("x.txt", "\0", 1, "line 1: \"?\"");
 }
 
 static void test_indices_bin(void **state) {
-    io_state *s = *state;
     static const int32_t values[] = {0, 5, INT32_MAX, 5, 1};
     static const int32_t negative[] = {4, -1};
     for (int n = 1; n <= 5; n++) {
-        reads(s, "x.bin", values, (size_t)n * sizeof *values, n, values);
-        reads(s, "-", values, (size_t)n * sizeof *values, n, values);
+        reads("x.bin", values, (size_t)n * sizeof *values, n, values);
+        reads("-", values, (size_t)n * sizeof *values, n, values);
     }
-    reads(s, "x.bin", "", 0, 0, NULL);
-    refuses(s, "x.bin", values, 7, "7 bytes are not whole int32 values; give what --indices wrote, .npy or .txt");
-    refuses(s, "x.bin", negative, sizeof negative,
-            "value 2 is -1, not a record index; give numbers from 0 to 2147483647");
+    reads("x.bin", "", 0, 0, NULL);
+    refuses("x.bin", values, 7, "7 bytes are not whole int32 values; give what --indices wrote, .npy or .txt");
+    refuses("x.bin", negative, sizeof negative, "value 2 is -1, not a record index; give numbers from 0 to 2147483647");
     /* What is binary is not text because it holds digits. */
-    reads(s, "x", "12\n\0", 4, 1, (const int32_t[]){0x000a3231});
+    reads("x", "12\n\0", 4, 1, (const int32_t[]){0x000a3231});
 }
 
 static void test_indices_npy_types(void **state) {
-    io_state *s = *state;
     static const char *const types[] = {"|i1", "|u1", "<i1", ">u1", "<i2", ">i2", "<u2", ">u2",
                                         "<i4", ">i4", "<u4", ">u4", "<i8", ">i8", "<u8", ">u8"};
     unsigned char data[512];
@@ -136,82 +132,79 @@ static void test_indices_npy_types(void **state) {
         const int32_t wanted[] = {(int32_t)largest, 0, 1, 100, (int32_t)(largest - 1)};
         static const char *const names[] = {"x.npy", "X.NPY", "-", "x.bin"}; /* by name, else by how it begins */
         for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-            reads(s, names[k], data, make_npy(data, types[i], "(5,)", 5, good), 5, wanted);
-            reads(s, names[k], data, make_npy(data, types[i], "(5, 1)", 5, good), 5, wanted);
-            reads(s, names[k], data, make_npy(data, types[i], "(0,)", 0, NULL), 0, NULL);
+            reads(names[k], data, make_npy(data, types[i], "(5,)", 5, good), 5, wanted);
+            reads(names[k], data, make_npy(data, types[i], "(5, 1)", 5, good), 5, wanted);
+            reads(names[k], data, make_npy(data, types[i], "(0,)", 0, NULL), 0, NULL);
         }
         if (sign) {
             const int64_t negative[] = {1, 2, -1};
-            refuses(s, "x.npy", data, make_npy(data, types[i], "(3,)", 3, negative),
+            refuses("x.npy", data, make_npy(data, types[i], "(3,)", 3, negative),
                     "value 3 is -1, not a record index; ");
         }
         if (bits >= (sign ? 64 : 32)) {
             const int64_t beyond[] = {1, INT64_C(2147483648)};
-            refuses(s, "x.npy", data, make_npy(data, types[i], "(2,)", 2, beyond),
+            refuses("x.npy", data, make_npy(data, types[i], "(2,)", 2, beyond),
                     "value 2 is 2147483648, not a record index; give numbers from 0 to 2147483647");
         }
         if (bits == 64) {
             const int64_t extreme[] = {INT64_MIN};
-            refuses(s, "x.npy", data, make_npy(data, types[i], "(1,)", 1, extreme), "not a record index; ");
+            refuses("x.npy", data, make_npy(data, types[i], "(1,)", 1, extreme), "not a record index; ");
             const int64_t low_half[] = {INT64_C(1) << 32}; /* a reader of 32 bits would see 0 */
-            refuses(s, "x.npy", data, make_npy(data, types[i], "(1,)", 1, low_half), "value 1 is 4294967296, ");
+            refuses("x.npy", data, make_npy(data, types[i], "(1,)", 1, low_half), "value 1 is 4294967296, ");
         }
     }
     static const char *const others[] = {"<f2", "<f4", ">f8", "|b1", "<c8", "<m8", "|S4", "<U4", "|O8", "|i4", "=i4"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char sentence[64];
         snprintf(sentence, sizeof sentence, "holds values of type '%s', and record indices are integers; ", others[i]);
-        refuses(s, "x.npy", data, make_npy(data, others[i], "(1,)", 1, (const int64_t[]){1}), sentence);
+        refuses("x.npy", data, make_npy(data, others[i], "(1,)", 1, (const int64_t[]){1}), sentence);
     }
 }
 
 static void test_indices_npy_bad(void **state) {
-    io_state *s = *state;
     static const int64_t values[] = {1, 2, 3, 4, 5, 6};
     unsigned char data[512];
     static const char *const shapes[] = {"()", "(1, 6)", "(2, 3)", "(6, 1, 1)", "(0, 2)", "(6, 0)"};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         char sentence[64];
         snprintf(sentence, sizeof sentence, "its shape is %s; record indices are one dimension or one col", shapes[i]);
-        refuses(s, "x.npy", data, make_npy(data, "<i4", shapes[i], 6, values), sentence);
+        refuses("x.npy", data, make_npy(data, "<i4", shapes[i], 6, values), sentence);
     }
     /* Huge shapes: nothing is allocated for values that are not there. */
     static const char *const huge[] = {"(4294967297,)", "(999999999999999999,)", "(999999999999999999, 1)"};
     for (size_t i = 0; i < sizeof huge / sizeof huge[0]; i++) {
-        refuses(s, "x.npy", data, make_npy(data, "<i8", huge[i], 6, values), "file ends after 6 of ");
+        refuses("x.npy", data, make_npy(data, "<i8", huge[i], 6, values), "file ends after 6 of ");
     }
     static const char *const unreadable[] = {"(9223372036854775807,)", "(18446744073709551616,)", "(-1,)", "(6,",
                                              "(x,)"};
     for (size_t i = 0; i < sizeof unreadable / sizeof unreadable[0]; i++) {
-        refuses(s, "x.npy", data, make_npy(data, "<i8", unreadable[i], 6, values),
-                "its header has a shape that cannot");
+        refuses("x.npy", data, make_npy(data, "<i8", unreadable[i], 6, values), "its header has a shape that cannot");
     }
     char many[256] = "(";
     for (int i = 0; i < 65; i++) {
         strcat(many, "1,");
     }
-    refuses(s, "x.npy", data, make_npy(data, "<i4", strcat(many, ")"), 1, values), "a shape that cannot be read");
-    refuses(s, "x.npy", data, make_npy(data, "<i4", "6", 6, values), "its header has no shape; ");
+    refuses("x.npy", data, make_npy(data, "<i4", strcat(many, ")"), 1, values), "a shape that cannot be read");
+    refuses("x.npy", data, make_npy(data, "<i4", "6", 6, values), "its header has no shape; ");
     /* Cut anywhere, or with more behind it. */
     size_t size = make_npy(data, "<i8", "(6,)", 6, values), header = size - 48;
     for (size_t n = 0; n < size; n++) {
         char sentence[64];
         snprintf(sentence, sizeof sentence, "file ends after %zu of 6 values; ", n >= header ? (n - header) / 8 : 0);
-        refuses(s, "x.npy", data, n, n < 10 ? "does not begin as a .npy" : n < header ? "within its header" : sentence);
+        refuses("x.npy", data, n, n < 10 ? "does not begin as a .npy" : n < header ? "within its header" : sentence);
     }
-    refuses(s, "x.npy", data, size + 3, "3 bytes follow the 6 values of its header; ");
+    refuses("x.npy", data, size + 3, "3 bytes follow the 6 values of its header; ");
     data[6] = 4;
-    refuses(s, "x.npy", data, size, "is .npy version 4; ");
-    refuses(s, "x.npy", "1\n2\n", 4, "does not begin as a .npy file; ");
+    refuses("x.npy", data, size, "is .npy version 4; ");
+    refuses("x.npy", "1\n2\n", 4, "does not begin as a .npy file; ");
     static const char records[] =
         "\x93NUMPY\1\0\x4b\0{'descr': [('descr', '<i4')], 'fortran_order': False, 'shape': (1,), }"
         "      \n\1\0\0";
-    refuses(s, "x.npy", records, sizeof records, "holds values of type 'records', and record indices are integers; ");
+    refuses("x.npy", records, sizeof records, "holds values of type 'records', and record indices are integers; ");
 }
 
 /* One or more bytes changed, or cut: refused with a sentence, or every index can be read and is one. */
 static void test_indices_damaged(void **state) {
-    io_state *s = *state;
     static const int64_t values[] = {10, 11, 12, 13};
     unsigned char good[512], bad[512];
     size_t size = make_npy(good, "<i8", "(4,)", 4, values);
@@ -223,7 +216,7 @@ static void test_indices_damaged(void **state) {
         for (int k = 0; k <= round % 3; k++) {
             bad[test_bits(&random) % size] = (unsigned char)test_bits(&random);
         }
-        if (read_indices(s, "x.npy", bad, round % 5 ? size : test_bits(&random) % size, &got) != PCGPU_OK) {
+        if (read_indices("x.npy", bad, round % 5 ? size : test_bits(&random) % size, &got) != PCGPU_OK) {
             refused++;
             continue;
         }
@@ -236,17 +229,16 @@ static void test_indices_damaged(void **state) {
 }
 
 static void test_indices_streams(void **state) {
-    io_state *s = *state;
     pcgpu_indices got;
-    assert_int_equal(read_indices(s, "a.npz", "PK", 2, &got), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context),
+    assert_int_equal(read_indices("a.npz", "PK", 2, &got), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(io.context),
                         "a.npz: an archive is not read; give the indices as .npy or .txt");
-    assert_int_equal(read_indices(s, "-", "x\n", 2, &got), PCGPU_ERROR_FORMAT);
-    assert_int_equal(strncmp(pcgpu_last_error(s->context), "standard input: line 1: ", 24), 0);
+    assert_int_equal(read_indices("-", "x\n", 2, &got), PCGPU_ERROR_FORMAT);
+    assert_int_equal(strncmp(pcgpu_last_error(io.context), "standard input: line 1: ", 24), 0);
     FILE *folder = fopen("/", "rb");
     assert_non_null(folder);
-    assert_int_equal(pcgpu_read_indices(s->context, folder, "/", &got), PCGPU_ERROR_IO);
-    assert_non_null(strstr(pcgpu_last_error(s->context), "/: cannot be read: Is a directory; "));
+    assert_int_equal(pcgpu_read_indices(io.context, folder, "/", &got), PCGPU_ERROR_IO);
+    assert_non_null(strstr(pcgpu_last_error(io.context), "/: cannot be read: Is a directory; "));
     assert_null(got.values);
     fclose(folder);
     /* What the library writes it reads, from where the stream stands. */
@@ -256,9 +248,9 @@ static void test_indices_streams(void **state) {
     for (size_t i = 0; i < 2; i++) {
         FILE *f = tmpfile();
         fputs("before", f);
-        assert_int_equal(pcgpu_write_arrays(s->context, f, "x", formats[i], &array, 1), PCGPU_OK);
+        assert_int_equal(pcgpu_write_arrays(io.context, f, "x", formats[i], &array, 1), PCGPU_OK);
         fseek(f, 6, SEEK_SET);
-        assert_int_equal(pcgpu_read_indices(s->context, f, "x", &got), PCGPU_OK);
+        assert_int_equal(pcgpu_read_indices(io.context, f, "x", &got), PCGPU_OK);
         assert_int_equal(got.count, 3);
         assert_memory_equal(got.values, values, sizeof values);
         pcgpu_indices_free(&got);

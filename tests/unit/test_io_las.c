@@ -8,10 +8,10 @@ static void name_column(pcgpu_cloud *cloud, int column, const char *name, pcgpu_
 }
 
 /* x y z of a scan and the columns of a format, all of which fit. */
-static void make_full(io_state *s, pcgpu_cloud *cloud) {
+static void make_full(pcgpu_cloud *cloud) {
     static const char *const names[] = {"intensity", "return_number", "classification", "red",
                                         "green",     "blue",          "ring",           "height"};
-    assert_int_equal(pcgpu_cloud_create(s->context, 500, 11, cloud), PCGPU_OK);
+    assert_int_equal(pcgpu_cloud_create(io.context, 500, 11, cloud), PCGPU_OK);
     for (int k = 0; k < 8; k++) {
         name_column(cloud, 3 + k, names[k], k < 7 ? PCGPU_UINT16 : PCGPU_FLOAT32);
     }
@@ -46,12 +46,10 @@ static void assert_same_values(const pcgpu_cloud *cloud, const pcgpu_cloud *agai
 }
 
 static void test_las_round_trip(void **state) {
-    io_state *s = *state;
     for (int variant = 0; variant < 4; variant++) {
         pcgpu_cloud cloud, again;
         char *data;
-        size_t size;
-        make_full(s, &cloud);
+        make_full(&cloud);
         if (variant & 1) { /* UTM */
             cloud.offset[0] = 513000;
             cloud.offset[1] = 5403000;
@@ -62,13 +60,11 @@ static void test_las_round_trip(void **state) {
             cloud.data[5] = 32.0f;
             cloud.data[6] = -1.0f;
         }
-        io_write(s, "las", &cloud, &data, &size);
-        assert_string_equal(s->log, "");
+        io_again("las", &cloud, &again, &data);
+        assert_string_equal(io.log, "");
         assert_memory_equal(data, "LASF", 4);
         assert_int_equal(data[25], variant & 2 ? 4 : 2); /* classes above 31, return numbers above 7 */
         assert_int_equal(data[104], variant & 2 ? 6 : 2);
-        io_read_good(s, "las", data, size, &again);
-        assert_string_equal(s->log, "");
         assert_same_values(&cloud, &again, variant & 1 ? 2e-5 : 1e-6);
         assert_true(!(variant & 2) || at(&again, 0, "intensity") == 0.5f);
         free(data);
@@ -78,65 +74,57 @@ static void test_las_round_trip(void **state) {
 }
 
 static void test_las_extremes(void **state) {
-    io_state *s = *state;
     pcgpu_cloud cloud, again;
     char *data;
     size_t size;
-    io_make_cloud(s, 5, 4, &cloud); /* intensity: any float */
+    io_make_cloud(5, 4, &cloud); /* intensity: any float */
     name_column(&cloud, 3, "gps_time", PCGPU_FLOAT32);
     cloud.data[0] = NAN;
     cloud.data[9] = INFINITY;
     cloud.data[12] = 3e7f;
-    io_write(s, "las", &cloud, &data, &size);
+    io_again("las", &cloud, &again, NULL);
     assert_non_null(
-        strstr(s->log, "out: 2 points without finite coordinates were left out, since LAS cannot hold them"));
+        strstr(io.log, "out: 2 points without finite coordinates were left out, since LAS cannot hold them"));
     assert_non_null(
-        strstr(s->log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.01 m"));
-    io_read_good(s, "las", data, size, &again);
+        strstr(io.log, "out: the coordinates span too much for LAS and were rounded to multiples of 0.01 m"));
     assert_int_equal(again.rows, 3);
     assert_true(fabs((double)at(&again, 1, "x") + again.offset[0] - 3e7) < 0.01);
-    free(data);
     pcgpu_cloud_free(&again);
     for (int i = 0; i < 5; i++) { /* far from the offset of the cloud: that of the file is near the middle */
         cloud.data[4 * i] = 3e7f + 2.0f * (float)i;
         cloud.data[4 * i + 1] = -5e6f - 0.5f * (float)i;
         cloud.data[4 * i + 2] = 0.25f;
     }
-    io_write(s, "las", &cloud, &data, &size);
-    assert_string_equal(s->log, "");
-    io_read_good(s, "las", data, size, &again);
+    io_again("las", &cloud, &again, NULL);
+    assert_string_equal(io.log, "");
     for (int i = 0; i < 5; i++) {
         assert_true(again.offset[0] + (double)at(&again, i, "x") == 3e7 + 2.0 * i);
         assert_true(again.offset[1] + (double)at(&again, i, "y") == -5e6 - 0.5 * i);
     }
-    free(data);
     pcgpu_cloud_free(&again);
     for (int k = 0; k < 3; k++) {
         cloud.data[k] = 1e30f;
     }
-    io_write(s, "las", &cloud, &data, &size);
-    io_read_good(s, "las", data, size, &again);
-    free(data);
+    io_again("las", &cloud, &again, NULL);
     pcgpu_cloud_free(&again);
     pcgpu_cloud_free(&cloud);
-    io_make_cloud(s, 0, 3, &cloud);
-    io_write(s, "las", &cloud, &data, &size);
+    io_make_cloud(0, 3, &cloud);
+    io_write("las", &cloud, &data, &size);
     assert_int_equal(size, 227);
-    io_read_good(s, "las", data, size, &again);
+    io_read_good("las", data, size, &again);
     assert_int_equal(again.rows, 0);
     free(data);
     pcgpu_cloud_free(&again);
     pcgpu_cloud_free(&cloud);
-    io_make_cloud(s, 2, 60, &cloud);
-    assert_int_equal(pcgpu_write(s->context, stderr, "out", "las", &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(pcgpu_last_error(s->context),
+    io_make_cloud(2, 60, &cloud);
+    assert_int_equal(pcgpu_write(io.context, stderr, "out", "las", &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_string_equal(pcgpu_last_error(io.context),
                         "out: LAS takes at most 54 columns and the cloud has 60; write .ply");
     pcgpu_cloud_free(&cloud);
 }
 
 /* Each damages one number of a good header. */
 static void test_las_bad(void **state) {
-    io_state *s = *state;
     static const struct {
         size_t at, size;
         uint64_t value;
@@ -162,24 +150,24 @@ static void test_las_bad(void **state) {
     pcgpu_cloud cloud;
     char *data;
     size_t size;
-    make_full(s, &cloud);
-    io_write(s, "las", &cloud, &data, &size);
+    make_full(&cloud);
+    io_write("las", &cloud, &data, &size);
     pcgpu_cloud_free(&cloud);
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         char *copy = malloc(size);
         assert_non_null(copy);
         memcpy(copy, data, size);
         memcpy(copy + bad[i].at, &bad[i].value, bad[i].size);
-        io_read_bad(s, "las", copy, size, bad[i].sentence);
+        io_read_bad("las", copy, size, bad[i].sentence);
         free(copy);
     }
-    io_read_bad(s, "las", data, 100, "file ends within its header; it is cut short");
-    io_read_bad(s, "las", data, size - 1, "file ends after 499 of 500 points");
+    io_read_bad("las", data, 100, "file ends within its header; it is cut short");
+    io_read_bad("las", data, size - 1, "file ends after 499 of 500 points");
     const uint32_t none = 0;
     memcpy(data + 107, &none, 4); /* a writer that was interrupted */
-    io_read_good(s, "las", data, size, &cloud);
+    io_read_good("las", data, size, &cloud);
     assert_int_equal(cloud.rows, 0);
-    assert_non_null(strstr(s->log, "its header says 0 points, and 500 may follow; its writer did not finish"));
+    assert_non_null(strstr(io.log, "its header says 0 points, and 500 may follow; its writer did not finish"));
     pcgpu_cloud_free(&cloud);
     free(data);
 }

@@ -38,12 +38,11 @@ static const struct {
 };
 
 static void test_xyz_variants(void **state) {
-    io_state *s = *state;
     static const float wanted[2][4] = {{1, 2, 3, 7}, {-4, 0.5f, 0.6f, 8}};
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         pcgpu_cloud cloud;
-        io_read_good(s, "xyz", variants[i].text, strlen(variants[i].text), &cloud);
-        assert_string_equal(s->log, "");
+        io_read_good("xyz", variants[i].text, strlen(variants[i].text), &cloud);
+        assert_string_equal(io.log, "");
         assert_string_equal(joined(&cloud), variants[i].names);
         assert_int_equal(cloud.rows, 2);
         for (int64_t row = 0; row < 2; row++) {
@@ -53,11 +52,11 @@ static void test_xyz_variants(void **state) {
     }
     pcgpu_cloud cloud;
     static const char missing[] = "x,y,z,a,b\n1,2,3,,\n1,,3,4,5\n";
-    io_read_good(s, "csv", missing, sizeof missing - 1, &cloud);
+    io_read_good("csv", missing, sizeof missing - 1, &cloud);
     assert_true(isnan(cloud.data[3]) && isnan(cloud.data[4]) && isnan(cloud.data[6]) && cloud.data[9] == 5);
     pcgpu_cloud_free(&cloud);
     static const char colours[] = "1\n1 2 3 255 0 9\n";
-    io_read_good(s, "pts", colours, sizeof colours - 1, &cloud);
+    io_read_good("pts", colours, sizeof colours - 1, &cloud);
     assert_string_equal(joined(&cloud), "x y z red green blue");
     pcgpu_cloud_free(&cloud);
 }
@@ -94,7 +93,6 @@ static void make_number(char text[80], test_random *state) {
 
 /* Every value is that of strtof, and of strtod where float64 is kept. */
 static void test_xyz_exact(void **state) {
-    io_state *s = *state;
     enum { ROWS = 60000 };
     test_random random = {11};
     char *text = malloc((size_t)ROWS * 320), *p = text;
@@ -119,7 +117,7 @@ static void test_xyz_exact(void **state) {
     }
     assert_true(decided > ROWS * 2); /* the fast path was there */
     pcgpu_cloud cloud;
-    io_read_good(s, "xyz", text, (size_t)(p - text), &cloud);
+    io_read_good("xyz", text, (size_t)(p - text), &cloud);
     assert_int_equal(cloud.rows, ROWS);
     assert_memory_equal(cloud.data, wanted, (size_t)ROWS * 4 * sizeof *wanted);
     pcgpu_cloud_free(&cloud);
@@ -129,11 +127,10 @@ static void test_xyz_exact(void **state) {
 
 /* UTM keeps its precision with an offset, whatever row shows it; a column that float32 cannot hold has its warning. */
 static void test_xyz_wide(void **state) {
-    io_state *s = *state;
     pcgpu_cloud cloud;
     static const char utm[] = "1 2 3 0\n513149.123 5403150.4567 290.25 1\n513149.625 5403151.4567 290.5 16777217\n";
-    io_read_good(s, "xyz", utm, sizeof utm - 1, &cloud);
-    assert_non_null(strstr(s->log, "column 'intensity' is float64; 1 of 3 values were rounded to float32"));
+    io_read_good("xyz", utm, sizeof utm - 1, &cloud);
+    assert_non_null(strstr(io.log, "column 'intensity' is float64; 1 of 3 values were rounded to float32"));
     assert_true(cloud.offset[0] != 0 && cloud.offset[1] != 0 && cloud.offset[2] == 0);
     assert_true(cloud.data[4] == (float)(513149.123 - cloud.offset[0]));
     assert_true(cloud.data[5] == (float)(5403150.4567 - cloud.offset[1]) && cloud.data[6] == 290.25f);
@@ -141,13 +138,12 @@ static void test_xyz_wide(void **state) {
     assert_int_equal(cloud.types[2], PCGPU_FLOAT32);
     pcgpu_cloud_free(&cloud);
     static const char large[] = "2048 4096.5 1e30\n1 1 1\n"; /* float32 all the same */
-    io_read_good(s, "xyz", large, sizeof large - 1, &cloud);
+    io_read_good("xyz", large, sizeof large - 1, &cloud);
     assert_true(cloud.offset[0] == 0 && cloud.data[2] == 1e30f);
     pcgpu_cloud_free(&cloud);
 }
 
 static void test_xyz_bad(void **state) {
-    io_state *s = *state;
     static const struct {
         const char *text, *sentence;
     } bad[] = {
@@ -168,9 +164,9 @@ static void test_xyz_bad(void **state) {
         {"v 1 2 3\nv 4 5 6\n", "line 2: 'v' is not a number"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        io_read_bad(s, "xyz", bad[i].text, strlen(bad[i].text), bad[i].sentence);
+        io_read_bad("xyz", bad[i].text, strlen(bad[i].text), bad[i].sentence);
     }
-    io_read_bad(s, "xyz", "1 2 3\n4 \0 6\n", 12, "holds zero bytes and is not text");
+    io_read_bad("xyz", "1 2 3\n4 \0 6\n", 12, "holds zero bytes and is not text");
 }
 
 /* By content where the name says nothing or .bin; not where the name says what is not read. */
