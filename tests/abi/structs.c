@@ -1,51 +1,22 @@
 /* The sizes of the public structs, one per line: a program that was built with another size breaks. */
 #include "pcgpu.h"
 
-#define SIZE(type) printf("struct %s %zu\n", #type, sizeof(type))
+#define SIZE(NAME)        printf("struct pcgpu_%s %zu\n", #NAME, sizeof(pcgpu_##NAME))
+#define SIZES(A, B, C, D) SIZE(A), SIZE(B), SIZE(C), SIZE(D)
 
 int main(void) {
-    SIZE(pcgpu_array);
-    SIZE(pcgpu_camera);
-    SIZE(pcgpu_cloud);
-    SIZE(pcgpu_depth);
-    SIZE(pcgpu_depth_counts);
-    SIZE(pcgpu_depth_odometry_params);
-    SIZE(pcgpu_device_clouds);
-    SIZE(pcgpu_device_info);
-    SIZE(pcgpu_device_picks);
-    SIZE(pcgpu_device_voxels);
-    SIZE(pcgpu_evaluation);
-    SIZE(pcgpu_file_info);
-    SIZE(pcgpu_format_info);
-    SIZE(pcgpu_indices);
-    SIZE(pcgpu_loop);
-    SIZE(pcgpu_loops_params);
-    SIZE(pcgpu_depth_loops_params);
-    SIZE(pcgpu_loops_result);
-    SIZE(pcgpu_map_params);
-    SIZE(pcgpu_map_stats);
-    SIZE(pcgpu_mesh);
-    SIZE(pcgpu_odometry_frame);
-    SIZE(pcgpu_odometry_params);
-    SIZE(pcgpu_pair);
-    SIZE(pcgpu_set_cloud);
-    SIZE(pcgpu_set_link);
-    SIZE(pcgpu_set);
-    SIZE(pcgpu_pose_edge);
-    SIZE(pcgpu_pose_graph_result);
-    SIZE(pcgpu_read_options);
-    SIZE(pcgpu_register_depth_params);
-    SIZE(pcgpu_register_params);
-    SIZE(pcgpu_registration);
-    SIZE(pcgpu_run);
-    SIZE(pcgpu_sample_params);
-    SIZE(pcgpu_sampled);
-    SIZE(pcgpu_segment_error);
-    SIZE(pcgpu_settings);
-    SIZE(pcgpu_volume_counts);
-    SIZE(pcgpu_volume_params);
-    SIZE(pcgpu_volume_stats);
-    SIZE(pcgpu_voxelize_params);
-    SIZE(pcgpu_voxels);
+    SIZES(array, camera, cloud, depth);
+    SIZES(depth_counts, depth_odometry_params, device_clouds, device_info);
+    SIZES(device_picks, device_voxels, evaluation, file_info);
+    SIZES(format_info, indices, loop, loops_params);
+    SIZES(depth_loops_params, loops_result, map_params, map_stats);
+    SIZES(mesh, odometry_frame, odometry_params, pair);
+    SIZES(set_cloud, set_link, set, pose_edge);
+    SIZES(pose_graph_result, read_options, register_depth_params, register_params);
+    SIZES(registration, run, sample_params, sampled);
+    SIZES(segment_error, settings, volume_counts, volume_params);
+    SIZE(volume_stats);
+    SIZE(voxelize_params);
+    SIZE(voxels);
     return 0;
 }

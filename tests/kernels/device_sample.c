@@ -130,55 +130,49 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
     free(c->host);
 }
 
-static void refuse(call *c, pcgpu_sample_params params, pcgpu_device_clouds clouds, int index_bytes,
-                   const char *words) {
-    const pcgpu_device_picks picks = {clouds.data ? (void *)(uintptr_t)clouds.data : NULL, index_bytes, NULL, NULL};
-    const pcgpu_status status = pcgpu_sample_device(c->cuda, c->stream, &clouds, &params, &picks);
-    expect(status == PCGPU_ERROR_ARGUMENT && strstr(pcgpu_last_error(c->cuda), words), words, status, 0);
-}
-
 static void check_refusals(call *c) {
-    float *data = device_take(4000);
-    const pcgpu_device_clouds good = {data, 4, 1, 100, NULL};
-    pcgpu_device_clouds bad = good;
-    const int64_t falling[] = {0, 60, 30};
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 0}, good, 4, "give 1 or more");
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 101}, good, 4,
-           "count 101 exceeds the 100 records of cloud 0");
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .ratio = 0.5}, good, 4,
-           "ratios are for arrays on the host");
-    refuse(c,
-           (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5, .method = PCGPU_SAMPLE_RANDOM},
-           good, 4, "random sampling");
-    refuse(c,
-           (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_CENTER},
-           good, 4, "the start of arrays on a GPU");
-    refuse(c,
-           (pcgpu_sample_params){
-               .struct_size = sizeof(pcgpu_sample_params), .count = 5, .start = PCGPU_START_INDEX, .start_index = 100},
-           good, 4, "0 to 99");
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5, .min_distance = NAN}, good,
-           4, "minimum distance");
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, good, 2,
-           "indices of 2 bytes");
-    bad.stride = 2;
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, bad, 4, "stride of 2");
-    bad = good;
-    bad.count = 2;
-    bad.offsets = falling;
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, bad, 4,
-           "cloud 1 has -30 records");
-    device_drop(data);
+    enum { GOOD, STRIDE, FALLING, HOST };
+    static const int64_t falling[] = {0, 60, 30};
+    static const struct {
+        int clouds;
+        pcgpu_sample_params p;
+        int index_bytes;
+        const char *words;
+    } cases[] = {
+        {GOOD, {.count = 0}, 4, "give 1 or more"},
+        {GOOD, {.count = 101}, 4, "count 101 exceeds the 100 records of cloud 0"},
+        {GOOD, {.ratio = 0.5}, 4, "ratios are for arrays on the host"},
+        {GOOD, {.count = 5, .method = PCGPU_SAMPLE_RANDOM}, 4, "random sampling"},
+        {GOOD, {.count = 5, .start = PCGPU_START_CENTER}, 4, "the start of arrays on a GPU"},
+        {GOOD, {.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, 4, "0 to 99"},
+        {GOOD, {.count = 5, .min_distance = NAN}, 4, "minimum distance"},
+        {GOOD, {.count = 5}, 2, "indices of 2 bytes"},
+        {STRIDE, {.count = 5}, 4, "stride of 2"},
+        {FALLING, {.count = 5}, 4, "cloud 1 has -30 records"},
 #ifndef DEVICE_EMULATED
-    float host[400] = {0};
-    bad = good;
-    bad.data = host;
-    refuse(c, (pcgpu_sample_params){.struct_size = sizeof(pcgpu_sample_params), .count = 5}, bad, 4,
-           "the memory of the points is not that of CUDA device 0");
+        {HOST, {.count = 5}, 4, "the memory of the points is not that of CUDA device 0"},
 #endif
+    };
+    static float host[400];
+    float *data = device_take(4000);
+    const pcgpu_device_clouds clouds[] = {[GOOD] = {data, 4, 1, 100, NULL},
+                                          [STRIDE] = {data, 2, 1, 100, NULL},
+                                          [FALLING] = {data, 4, 2, 100, falling},
+                                          [HOST] = {host, 4, 1, 100, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const pcgpu_device_clouds *of = &clouds[cases[i].clouds];
+        const pcgpu_device_picks picks = {(void *)(uintptr_t)of->data, cases[i].index_bytes, NULL, NULL};
+        pcgpu_sample_params p = cases[i].p;
+        p.struct_size = sizeof p;
+        const pcgpu_status status = pcgpu_sample_device(c->cuda, c->stream, of, &p, &picks);
+        expect(status == PCGPU_ERROR_ARGUMENT && strstr(pcgpu_last_error(c->cuda), cases[i].words), cases[i].words,
+               status, 0);
+    }
     pcgpu_sample_params params = {.struct_size = sizeof(pcgpu_sample_params), .count = 5};
     const pcgpu_device_picks picks = {data, 4, NULL, NULL};
-    expect(pcgpu_sample_device(c->cpu, NULL, &good, &params, &picks) == PCGPU_ERROR_UNAVAILABLE, "a CPU context", 0, 0);
+    expect(pcgpu_sample_device(c->cpu, NULL, &clouds[GOOD], &params, &picks) == PCGPU_ERROR_UNAVAILABLE,
+           "a CPU context", 0, 0);
+    device_drop(data);
 }
 
 void check_device_sample(const device_bed *bed) {

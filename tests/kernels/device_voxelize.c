@@ -149,20 +149,16 @@ static void check_refusals(const device_bed *bed) {
                                    .features = PCGPU_FEATURES_POINTS};
     c.params = good;
     take(&c);
-    bad = good;
-    bad.range_auto = true;
-    refuse(&c, &bad, 10, 4, "need a range");
-    bad = good;
-    bad.max_voxels = 0;
-    refuse(&c, &bad, 10, 4, "need max_voxels");
-    bad = good;
-    bad.max_points = 0;
-    refuse(&c, &bad, 10, 4, "need max_points");
-    bad.max_points = 65;
-    refuse(&c, &bad, 10, 4, "65 points per voxel");
-    bad = good;
-    bad.size[1] = -1;
-    refuse(&c, &bad, 10, 4, "a voxel size of -1 m in y");
+#define REFUSE(WORDS, CHANGE)                                                                                          \
+    bad = good;                                                                                                        \
+    bad.CHANGE;                                                                                                        \
+    refuse(&c, &bad, 10, 4, WORDS)
+    REFUSE("need a range", range_auto = true);
+    REFUSE("need max_voxels", max_voxels = 0);
+    REFUSE("need max_points", max_points = 0);
+    REFUSE("65 points per voxel", max_points = 65);
+    REFUSE("a voxel size of -1 m in y", size[1] = -1);
+#undef REFUSE
     refuse(&c, &good, -1, 4, "-1 records");
     refuse(&c, &good, 10, 2, "of 2 columns");
     pcgpu_device_voxels whole = c.out;

@@ -22,32 +22,11 @@
 /* The groups: unit_io and so on run theirs, and return how many tests failed. */
 #define UNIT_GROUPS(GROUP)                                                                                             \
     GROUP(cmd_arrays)                                                                                                  \
-    GROUP(cmd_config)                                                                                                  \
-    GROUP(cmd_files)                                                                                                   \
-    GROUP(cmd_json_table)                                                                                              \
-    GROUP(cmd_memory)                                                                                                  \
-    GROUP(cmd_options)                                                                                                 \
-    GROUP(cmd_text)                                                                                                    \
-    GROUP(features)                                                                                                    \
-    GROUP(icp)                                                                                                         \
-    GROUP(io)                                                                                                          \
-    GROUP(io_depth)                                                                                                    \
-    GROUP(io_indices)                                                                                                  \
-    GROUP(io_las)                                                                                                      \
-    GROUP(io_pcd)                                                                                                      \
-    GROUP(io_plausible)                                                                                                \
-    GROUP(io_ply)                                                                                                      \
-    GROUP(io_xyz)                                                                                                      \
-    GROUP(loops)                                                                                                       \
-    GROUP(loops_depth)                                                                                                 \
-    GROUP(map)                                                                                                         \
-    GROUP(pose_graph)                                                                                                  \
-    GROUP(register)                                                                                                    \
-    GROUP(register_all)                                                                                                \
-    GROUP(register_depth)                                                                                              \
-    GROUP(register_scan)                                                                                               \
-    GROUP(sample)                                                                                                      \
-    GROUP(view)
+    GROUP(cmd_config) GROUP(cmd_files) GROUP(cmd_json_table) GROUP(cmd_memory) GROUP(cmd_options) GROUP(cmd_text)      \
+        GROUP(features) GROUP(icp) GROUP(io) GROUP(io_depth) GROUP(io_indices) GROUP(io_las) GROUP(io_pcd)             \
+            GROUP(io_plausible) GROUP(io_ply) GROUP(io_xyz) GROUP(loops) GROUP(loops_depth) GROUP(map)                 \
+                GROUP(pose_graph) GROUP(register) GROUP(register_all) GROUP(register_depth) GROUP(register_scan)       \
+                    GROUP(sample) GROUP(view)
 #define UNIT_DECLARE(NAME) int unit_##NAME(void);
 UNIT_GROUPS(UNIT_DECLARE)
 
