@@ -19,7 +19,4 @@ static void test_written(void **state) {
     free(text);
 }
 
-int unit_cmd_arrays(void) {
-    const struct CMUnitTest tests[] = {TEST(test_written)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(cmd_arrays, NULL, NULL, TEST(test_written))

@@ -149,8 +149,5 @@ static void test_names(void **state) {
     assert_true(path_is_stream("-") && path_is_stream("/dev/null") && !path_is_stream("."));
 }
 
-int unit_cmd_files(void) {
-    const struct CMUnitTest tests[] = {TEST(test_commit_and_discard), TEST(test_identities), TEST(test_places),
-                                       TEST(test_names)};
-    return cmocka_run_group_tests(tests, enter, leave);
-}
+UNIT_GROUP(cmd_files, enter, leave, TEST(test_commit_and_discard), TEST(test_identities), TEST(test_places),
+           TEST(test_names))

@@ -112,7 +112,4 @@ static void limits(void **state) {
     assert_non_null(strstr(why.text, "more than 511 bytes"));
 }
 
-int unit_cmd_json_table(void) {
-    const struct CMUnitTest tests[] = {TEST(values), TEST(errors), TEST(limits)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(cmd_json_table, NULL, NULL, TEST(values), TEST(errors), TEST(limits))

@@ -46,10 +46,6 @@ static void of_the_shell(void **unused) {
     assert_true(available < (size_t)1 << 33);
 }
 
-int unit_cmd_memory(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(of_the_machine, make_root, remove_root),
-                                       cmocka_unit_test_setup_teardown(of_groups, make_root, remove_root),
-                                       cmocka_unit_test_setup_teardown(of_the_shell, make_root, remove_root),
-                                       cmocka_unit_test_setup_teardown(of_a_container, make_root, remove_root)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(cmd_memory, NULL, NULL, TEST_BETWEEN(of_the_machine, make_root, remove_root),
+           TEST_BETWEEN(of_groups, make_root, remove_root), TEST_BETWEEN(of_the_shell, make_root, remove_root),
+           TEST_BETWEEN(of_a_container, make_root, remove_root))

@@ -151,7 +151,4 @@ static void test_nothing(void **unused) {
     pcgpu_close(context);
 }
 
-int unit_features(void) {
-    const struct CMUnitTest tests[] = {TEST(test_parts), TEST(test_offsets), TEST(test_nothing)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(features, NULL, NULL, TEST(test_parts), TEST(test_offsets), TEST(test_nothing))

@@ -120,7 +120,4 @@ static void test_returns(void **unused) {
     assert_true(p.step.t[0] == (float)best.t[0]);
 }
 
-int unit_icp(void) {
-    const struct CMUnitTest tests[] = {TEST(test_nearest), TEST(test_turn), TEST(test_loads), TEST(test_returns)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(icp, NULL, NULL, TEST(test_nearest), TEST(test_turn), TEST(test_loads), TEST(test_returns))

@@ -400,10 +400,6 @@ int io_tear_down(void **state) {
     return 0;
 }
 
-int unit_io(void) {
-    const struct CMUnitTest tests[] = {TEST(test_formats),     TEST(test_format_errors), TEST(test_bin),
-                                       TEST(test_bin_sizes),   TEST(test_pipe),          TEST(test_stream_errors),
-                                       TEST(test_round_trips), TEST(test_offsets),       TEST(test_offset_rule),
-                                       TEST(test_locale)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io, io_set_up, io_tear_down, TEST(test_formats), TEST(test_format_errors), TEST(test_bin),
+           TEST(test_bin_sizes), TEST(test_pipe), TEST(test_stream_errors), TEST(test_round_trips), TEST(test_offsets),
+           TEST(test_offset_rule), TEST(test_locale))

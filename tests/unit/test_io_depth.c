@@ -396,9 +396,6 @@ static void test_depth_clouds(void **state) {
     fclose(f);
 }
 
-int unit_io_depth(void) {
-    const struct CMUnitTest tests[] = {TEST(test_depth_pgm),     TEST(test_depth_pgm_bad), TEST(test_depth_png),
-                                       TEST(test_depth_png_bad), TEST(test_depth_color),   TEST(test_depth_points),
-                                       TEST(test_depth_camera),  TEST(test_depth_clouds)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_depth, io_set_up, io_tear_down, TEST(test_depth_pgm), TEST(test_depth_pgm_bad), TEST(test_depth_png),
+           TEST(test_depth_png_bad), TEST(test_depth_color), TEST(test_depth_points), TEST(test_depth_camera),
+           TEST(test_depth_clouds))

@@ -258,9 +258,6 @@ static void test_indices_streams(void **state) {
     }
 }
 
-int unit_io_indices(void) {
-    const struct CMUnitTest tests[] = {TEST(test_indices_text),      TEST(test_indices_bin),
-                                       TEST(test_indices_npy_types), TEST(test_indices_npy_bad),
-                                       TEST(test_indices_damaged),   TEST(test_indices_streams)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_indices, io_set_up, io_tear_down, TEST(test_indices_text), TEST(test_indices_bin),
+           TEST(test_indices_npy_types), TEST(test_indices_npy_bad), TEST(test_indices_damaged),
+           TEST(test_indices_streams))

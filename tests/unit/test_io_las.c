@@ -172,7 +172,4 @@ static void test_las_bad(void **state) {
     free(data);
 }
 
-int unit_io_las(void) {
-    const struct CMUnitTest tests[] = {TEST(test_las_round_trip), TEST(test_las_extremes), TEST(test_las_bad)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_las, io_set_up, io_tear_down, TEST(test_las_round_trip), TEST(test_las_extremes), TEST(test_las_bad))

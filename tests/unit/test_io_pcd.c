@@ -226,9 +226,5 @@ static void test_pcd_bad(void **state) {
     io_read_bad("pcd", zero, sizeof zero - 1, "line 2: '?' where one of F, I, U");
 }
 
-int unit_io_pcd(void) {
-    const struct CMUnitTest tests[] = {TEST(test_pcd_ascii), TEST(test_pcd_times),       TEST(test_pcd_binary),
-                                       TEST(test_pcd_color), TEST(test_pcd_short_lines), TEST(test_pcd_compressed),
-                                       TEST(test_pcd_bad)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_pcd, io_set_up, io_tear_down, TEST(test_pcd_ascii), TEST(test_pcd_times), TEST(test_pcd_binary),
+           TEST(test_pcd_color), TEST(test_pcd_short_lines), TEST(test_pcd_compressed), TEST(test_pcd_bad))

@@ -194,9 +194,6 @@ static void test_plausible_time(void **state) {
     free(data);
 }
 
-int unit_io_plausible(void) {
-    const struct CMUnitTest tests[] = {TEST(test_plausible_columns),     TEST(test_plausible_few),
-                                       TEST(test_plausible_types),       TEST(test_plausible_multiple),
-                                       TEST(test_plausible_millimetres), TEST(test_plausible_time)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_plausible, io_set_up, io_tear_down, TEST(test_plausible_columns), TEST(test_plausible_few),
+           TEST(test_plausible_types), TEST(test_plausible_multiple), TEST(test_plausible_millimetres),
+           TEST(test_plausible_time))

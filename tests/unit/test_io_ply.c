@@ -317,8 +317,5 @@ static void test_ply_files(void **state) {
     }
 }
 
-int unit_io_ply(void) {
-    const struct CMUnitTest tests[] = {TEST(test_ply_variants), TEST(test_ply_types), TEST(test_ply_ascii_exact),
-                                       TEST(test_ply_names),    TEST(test_ply_bad),   TEST(test_ply_files)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_ply, io_set_up, io_tear_down, TEST(test_ply_variants), TEST(test_ply_types), TEST(test_ply_ascii_exact),
+           TEST(test_ply_names), TEST(test_ply_bad), TEST(test_ply_files))

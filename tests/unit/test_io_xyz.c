@@ -192,8 +192,5 @@ static void test_xyz_content(void **state) {
     }
 }
 
-int unit_io_xyz(void) {
-    const struct CMUnitTest tests[] = {TEST(test_xyz_variants), TEST(test_xyz_exact), TEST(test_xyz_wide),
-                                       TEST(test_xyz_bad), TEST(test_xyz_content)};
-    return cmocka_run_group_tests(tests, io_set_up, io_tear_down);
-}
+UNIT_GROUP(io_xyz, io_set_up, io_tear_down, TEST(test_xyz_variants), TEST(test_xyz_exact), TEST(test_xyz_wide),
+           TEST(test_xyz_bad), TEST(test_xyz_content))

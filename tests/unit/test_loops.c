@@ -195,7 +195,4 @@ static void test_hostile(void **unused) {
     pcgpu_close(context);
 }
 
-int unit_loops(void) {
-    const struct CMUnitTest tests[] = {TEST(test_return), TEST(test_hostile)};
-    return cmocka_run_group_tests(tests, make_drive, free_drive);
-}
+UNIT_GROUP(loops, make_drive, free_drive, TEST(test_return), TEST(test_hostile))

@@ -154,7 +154,4 @@ static void test_errors(void **unused) {
     pcgpu_close(context);
 }
 
-int unit_loops_depth(void) {
-    const struct CMUnitTest tests[] = {TEST(test_return), TEST(test_nothing_to_correct), TEST(test_errors)};
-    return cmocka_run_group_tests(tests, make_walk, NULL);
-}
+UNIT_GROUP(loops_depth, make_walk, NULL, TEST(test_return), TEST(test_nothing_to_correct), TEST(test_errors))

@@ -247,8 +247,5 @@ static void test_arguments(void **state) {
     close_map(&f);
 }
 
-int unit_map(void) {
-    const struct CMUnitTest tests[] = {TEST(test_sums), TEST(test_full_and_normals), TEST(test_disk),
-                                       TEST(test_seen_through), TEST(test_arguments)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(map, NULL, NULL, TEST(test_sums), TEST(test_full_and_normals), TEST(test_disk), TEST(test_seen_through),
+           TEST(test_arguments))

@@ -600,22 +600,7 @@ static void test_algebra(void **unused) {
     }
 }
 
-int unit_register(void) {
-    const struct CMUnitTest tests[] = {TEST(test_known_motion),
-                                       TEST(test_threads_do_not_matter),
-                                       TEST(test_identical_clouds),
-                                       TEST(test_degenerate),
-                                       TEST(test_no_overlap),
-                                       TEST(test_hostile_points),
-                                       TEST(test_surfaces_disagree),
-                                       TEST(test_offsets),
-                                       TEST(test_parameters),
-                                       TEST(test_rigid),
-                                       TEST(test_algebra),
-                                       TEST(test_far_from_origin),
-                                       TEST(test_half_turn),
-                                       TEST(test_given_normals),
-                                       TEST(test_search),
-                                       TEST(test_search_in_vain)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(register, NULL, NULL, TEST(test_known_motion), TEST(test_threads_do_not_matter), TEST(test_identical_clouds),
+           TEST(test_degenerate), TEST(test_no_overlap), TEST(test_hostile_points), TEST(test_surfaces_disagree),
+           TEST(test_offsets), TEST(test_parameters), TEST(test_rigid), TEST(test_algebra), TEST(test_far_from_origin),
+           TEST(test_half_turn), TEST(test_given_normals), TEST(test_search), TEST(test_search_in_vain))

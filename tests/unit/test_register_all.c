@@ -218,7 +218,4 @@ static void test_none(void **unused) {
     pcgpu_close(context);
 }
 
-int unit_register_all(void) {
-    const struct CMUnitTest tests[] = {TEST(test_room), TEST(test_groups), TEST(test_none)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(register_all, NULL, NULL, TEST(test_room), TEST(test_groups), TEST(test_none))

@@ -206,12 +206,7 @@ static void test_outcomes(void **state) {
     assert_true(fabs(r.T_target_source[11] - moved[2]) < 5e-4);
 }
 
-int unit_register_depth(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_known, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(test_itself, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(test_frames, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(test_model, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(test_arguments, setup, teardown),
-                                       cmocka_unit_test_setup_teardown(test_outcomes, setup, teardown)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(register_depth, NULL, NULL, TEST_BETWEEN(test_known, setup, teardown),
+           TEST_BETWEEN(test_itself, setup, teardown), TEST_BETWEEN(test_frames, setup, teardown),
+           TEST_BETWEEN(test_model, setup, teardown), TEST_BETWEEN(test_arguments, setup, teardown),
+           TEST_BETWEEN(test_outcomes, setup, teardown))

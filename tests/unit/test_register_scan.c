@@ -256,9 +256,5 @@ static void test_refused(void **state) {
     pcgpu_close(context);
 }
 
-int unit_register_scan(void) {
-    const struct CMUnitTest tests[] = {TEST(test_elevation), TEST(test_known_point), TEST(test_records),
-                                       TEST(test_normals),   TEST(test_methods),     TEST(test_odometry),
-                                       TEST(test_refused)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(register_scan, NULL, NULL, TEST(test_elevation), TEST(test_known_point), TEST(test_records),
+           TEST(test_normals), TEST(test_methods), TEST(test_odometry), TEST(test_refused))

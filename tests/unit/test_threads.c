@@ -125,8 +125,8 @@ static void processors_of_the_mask(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(refused_threads_are_done_without), TEST(processors_of_the_mask),
-                                       cmocka_unit_test_setup_teardown(quota_of_version_2, make_root, remove_root),
-                                       cmocka_unit_test_setup_teardown(quota_in_a_container, make_root, remove_root),
-                                       cmocka_unit_test_setup_teardown(quota_of_version_1, make_root, remove_root)};
+                                       TEST_BETWEEN(quota_of_version_2, make_root, remove_root),
+                                       TEST_BETWEEN(quota_in_a_container, make_root, remove_root),
+                                       TEST_BETWEEN(quota_of_version_1, make_root, remove_root)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,8 +121,4 @@ static void test_scene(void **state) {
     pcgpu_close(context);
 }
 
-int unit_view(void) {
-    const struct CMUnitTest tests[] = {TEST(test_quantile), TEST(test_math), TEST(test_discs), TEST(test_keys),
-                                       TEST(test_scene)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_GROUP(view, NULL, NULL, TEST(test_quantile), TEST(test_math), TEST(test_discs), TEST(test_keys), TEST(test_scene))

@@ -1,7 +1,8 @@
 /* unit GROUP...: runs groups of unit tests one after the other. Exit code 0 passed, 1 failed, 2 no such group. */
 #include "unit.h"
 
-#define ROW(NAME) {#NAME, unit_##NAME},
+#define ROW(NAME)                                                                                                      \
+    { #NAME, unit_##NAME }
 static const struct {
     const char *name;
     int (*run)(void);

@@ -19,16 +19,21 @@
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* the state that cmocka gives each test */
 #define TEST(FUNCTION) cmocka_unit_test(FUNCTION)
 
+#define TEST_BETWEEN(FUNCTION, SET_UP, TEAR_DOWN) cmocka_unit_test_setup_teardown(FUNCTION, SET_UP, TEAR_DOWN)
+#define UNIT_GROUP(NAME, SET_UP, TEAR_DOWN, ...)                                                                       \
+    int unit_##NAME(void) {                                                                                            \
+        const struct CMUnitTest tests[] = {__VA_ARGS__};                                                               \
+        return cmocka_run_group_tests_name(#NAME, tests, SET_UP, TEAR_DOWN);                                           \
+    }
+
 /* The groups: unit_io and so on run theirs, and return how many tests failed. */
-#define UNIT_GROUPS(GROUP)                                                                                             \
-    GROUP(cmd_arrays)                                                                                                  \
-    GROUP(cmd_config) GROUP(cmd_files) GROUP(cmd_json_table) GROUP(cmd_memory) GROUP(cmd_options) GROUP(cmd_text)      \
-        GROUP(features) GROUP(icp) GROUP(io) GROUP(io_depth) GROUP(io_indices) GROUP(io_las) GROUP(io_pcd)             \
-            GROUP(io_plausible) GROUP(io_ply) GROUP(io_xyz) GROUP(loops) GROUP(loops_depth) GROUP(map)                 \
-                GROUP(pose_graph) GROUP(register) GROUP(register_all) GROUP(register_depth) GROUP(register_scan)       \
-                    GROUP(sample) GROUP(view)
-#define UNIT_DECLARE(NAME) int unit_##NAME(void);
-UNIT_GROUPS(UNIT_DECLARE)
+#define UNIT_GROUPS(G)                                                                                                 \
+    G(cmd_arrays), G(cmd_config), G(cmd_files), G(cmd_json_table), G(cmd_memory), G(cmd_options), G(cmd_text),         \
+        G(features), G(icp), G(io), G(io_depth), G(io_indices), G(io_las), G(io_pcd), G(io_plausible), G(io_ply),      \
+        G(io_xyz), G(loops), G(loops_depth), G(map), G(pose_graph), G(register), G(register_all), G(register_depth),   \
+        G(register_scan), G(sample), G(view)
+#define UNIT_DECLARE(NAME) unit_##NAME(void)
+int UNIT_GROUPS(UNIT_DECLARE);
 
 static test_random numbers;
 
