@@ -153,11 +153,6 @@ template <typename T> static inline T __shfl_up_sync(uint32_t, T value, int by) 
     return emulated_take(lanes, lanes->lane - by, value);
 }
 
-template <typename T> static inline T __shfl_down_sync(uint32_t, T value, int by) {
-    const emulated_lanes *lanes = emulated_exchange(emulated_bits(value));
-    return emulated_take(lanes, lanes->lane + by, value);
-}
-
 template <typename T> static inline T __shfl_xor_sync(uint32_t, T value, int by) {
     const emulated_lanes *lanes = emulated_exchange(emulated_bits(value));
     return emulated_take(lanes, lanes->lane ^ by, value);
@@ -185,14 +180,6 @@ static inline void __trap(void) {
 }
 
 /* ---- arithmetic and memory -------------------------------------------------------------------------------------- */
-
-/* Rounded down. */
-static inline float __fadd_rd(float a, float b) {
-    const double sum = (double)a + (double)b, of_b = sum - (double)a,
-                 lost = ((double)a - (sum - of_b)) + ((double)b - of_b);
-    const float nearest = (float)sum;
-    return nearest > sum || (nearest == sum && lost < 0.0) ? nextafterf(nearest, -HUGE_VALF) : nearest;
-}
 
 static inline uint32_t __float_as_uint(float value) {
     return (uint32_t)emulated_bits(value);
@@ -232,20 +219,12 @@ static inline int __ffs(int value) {
     return __builtin_ffs(value);
 }
 
-template <typename T> static inline T __ldg(const T *from) {
-    return *from;
-}
-
 template <typename T> static inline T __ldcg(const T *from) {
     return *from;
 }
 
 static inline uint32_t __umulhi(uint32_t a, uint32_t b) {
     return (uint32_t)((uint64_t)a * b >> 32);
-}
-
-static inline void __threadfence(void) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 template <typename A, typename B> static inline auto min(A a, B b) -> decltype(a + b) {
@@ -273,10 +252,6 @@ static inline float atomicAdd(float *to, float value) {
 
 template <typename T, typename V> static inline T atomicOr(T *to, V value) {
     return __atomic_fetch_or(to, (T)value, __ATOMIC_SEQ_CST);
-}
-
-template <typename T, typename V> static inline T atomicExch(T *to, V value) {
-    return __atomic_exchange_n(to, (T)value, __ATOMIC_SEQ_CST);
 }
 
 template <typename T, typename C, typename V> static inline T atomicCAS(T *to, C compare, V value) {
