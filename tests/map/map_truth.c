@@ -1,8 +1,8 @@
 /* map_truth FOLDER VOXEL [RECALL PRECISION KEPT]: maps of the scans of tests/scene/drive --labels 1 at their true
  * poses. Of the voxels with points of moving objects alone, and of static ones alone, prints how many the map has left
  * out, and fails below these fractions: recall (of moving voxels left out), precision (of voxels left out that are
- * moving), and kept static voxels. The same map, byte for byte, must come from one thread and from three, and with most
- * voxels on disk. */
+ * moving), and kept static voxels. The same map, byte for byte, must come from one thread, and from three with most
+ * voxels on disk; `unit map` has the other pairs. */
 #include "pcgpu.h"
 
 #include <math.h>
@@ -213,12 +213,8 @@ int main(int argc, char **argv) {
     if (!good) {
         fail("less than was asked for");
     }
-    if (argc > 3) {
-        const uint64_t one = hash_of(1, 0, argv[1], voxel);
-        if (hash_of(3, 0, argv[1], voxel) != one || hash_of(1, 4 << 20, argv[1], voxel) != one ||
-            hash_of(3, 1 << 20, argv[1], voxel) != one) {
-            fail("the bytes of the map depend on the threads or on the memory");
-        }
+    if (argc > 3 && hash_of(1, 0, argv[1], voxel) != hash_of(3, 1 << 20, argv[1], voxel)) {
+        fail("the bytes of the map depend on the threads or on the memory");
     }
     return 0;
 }
