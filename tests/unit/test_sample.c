@@ -19,11 +19,12 @@ static pcgpu_cloud line(void) {
     return cloud;
 }
 
-static void refused(const pcgpu_sample_params *params, int clouds, const char *words) {
+static void refused(pcgpu_sample_params params, int clouds, const char *words) {
     pcgpu_cloud cloud = line();
     const pcgpu_cloud *const same[] = {&cloud, &cloud};
     pcgpu_sampled results[2];
-    assert_int_equal(pcgpu_sample_batch(context, same, clouds, params, results), PCGPU_ERROR_ARGUMENT);
+    params.struct_size = sizeof params;
+    assert_int_equal(pcgpu_sample_batch(context, same, clouds, &params, results), PCGPU_ERROR_ARGUMENT);
     assert_non_null(strstr(pcgpu_last_error(context), words));
     assert_null(results[0].indices);
     assert_null(results[0].distances);
@@ -38,35 +39,23 @@ static void refused_of(const pcgpu_cloud *cloud, const pcgpu_sample_params *para
 
 static void test_refused(void **state) {
     static const int32_t seeds[] = {3, 5, 3};
-    pcgpu_sample_params params, wrong;
-    pcgpu_sample_params_init(&params);
-    params.count = 4;
-    params.seeds = seeds;
-    params.seed_count = 3;
-    refused(&params, 1, "seed 3 is record 3, which an earlier seed is, too");
-    params.seed_count = 2;
-    refused(&params, 2, "seeds for 2 clouds");
-    wrong = params;
-    wrong.seed_count = -1;
-    refused(&wrong, 1, "-1 seeds");
-    wrong = params;
-    wrong.seeds = NULL;
-    refused(&wrong, 1, "2 seeds; give 0 or more, and where they are");
-    wrong = params;
-    wrong.start = PCGPU_START_INDEX;
-    refused(&wrong, 1, "both a start and seeds");
-    wrong = params;
-    wrong.start_index = 1;
-    refused(&wrong, 1, "start_index is 1 without PCGPU_START_INDEX");
-    wrong = params;
-    wrong.start = PCGPU_START_RANDOM;
-    refused(&wrong, 1, "both a start and seeds");
-    wrong = params;
-    wrong.count = POINTS - 1;
-    refused(&wrong, 1, "count 64 exceeds the 63 usable points that are no seeds");
-    wrong.count = 0;
-    wrong.ratio = 1;
-    refused(&wrong, 1, "count 65 exceeds the 63 usable points that are no seeds");
+#define SEEDS .seeds = seeds, .seed_count
+    static const struct {
+        pcgpu_sample_params p;
+        int clouds;
+        const char *words;
+    } cases[] = {{{.count = 4, SEEDS = 3}, 1, "seed 3 is record 3, which an earlier seed is, too"},
+                 {{.count = 4, SEEDS = 2}, 2, "seeds for 2 clouds"},
+                 {{.count = 4, SEEDS = -1}, 1, "-1 seeds"},
+                 {{.count = 4, .seed_count = 2}, 1, "2 seeds; give 0 or more, and where they are"},
+                 {{.count = 4, SEEDS = 2, .start = PCGPU_START_INDEX}, 1, "both a start and seeds"},
+                 {{.count = 4, SEEDS = 2, .start_index = 1}, 1, "start_index is 1 without PCGPU_START_INDEX"},
+                 {{.count = 4, SEEDS = 2, .start = PCGPU_START_RANDOM}, 1, "both a start and seeds"},
+                 {{.count = 64, SEEDS = 2}, 1, "count 64 exceeds the 63 usable points that are no seeds"},
+                 {{.ratio = 1, SEEDS = 2}, 1, "count 65 exceeds the 63 usable points that are no seeds"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        refused(cases[i].p, cases[i].clouds, cases[i].words);
+    }
 }
 
 /* Random sampling measures the coverage when asked, of a batch as of one cloud; the draws are the same. */
@@ -99,7 +88,6 @@ static void test_coverage(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-/* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
 /* A count as an upper bound: all points where there are fewer, the same picks where there are enough. */
 static void test_at_most(void **state) {
     pcgpu_cloud cloud = line();
@@ -129,6 +117,7 @@ static void test_at_most(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
 static void test_nothing_left(void **state) {
     pcgpu_cloud cloud = line();
     int32_t seeds[POINTS];
@@ -150,7 +139,7 @@ static void test_nothing_left(void **state) {
     assert_int_equal(got.count, 0);
     pcgpu_sampled_free(&got);
     params.min_distance = 0;
-    refused(&params, 1, "count 1 exceeds the 0 usable points that are no seeds");
+    refused(params, 1, "count 1 exceeds the 0 usable points that are no seeds");
     pcgpu_cloud_free(&cloud);
 }
 
