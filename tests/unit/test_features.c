@@ -39,22 +39,10 @@ static pcgpu_cloud part_of_room(pcgpu_context *context, int rows, uint64_t seed,
 }
 
 /* About (1, 2, 3) by 140 degrees, and 12 m. */
-static const double turned[16] = {-0.639898411467622,
-                                  -0.263084581249519,
-                                  0.722022524655553,
-                                  4,
-                                  0.767668707854941,
-                                  -0.261460316513556,
-                                  0.58508397505739,
-                                  -8,
-                                  0.03485366525258,
-                                  0.928668404758877,
-                                  0.369269841743222,
-                                  9,
-                                  0,
-                                  0,
-                                  0,
-                                  1};
+#define ROW(X, Y, Z, T) X, Y, Z, T
+static const double turned[16] = {ROW(-0.639898411467622, -0.263084581249519, 0.722022524655553, 4),
+                                  ROW(0.767668707854941, -0.261460316513556, 0.58508397505739, -8),
+                                  ROW(0.03485366525258, 0.928668404758877, 0.369269841743222, 9), ROW(0, 0, 0, 1)};
 
 static void assert_near(const double T[16], const double truth[16], double metres, double degrees) {
     double there[16];

@@ -33,22 +33,10 @@ static void any_pose(double T[16]) {
     const double q[4] = {noise(), noise(), noise(), noise()};
     const double s = 2.0 / (q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), w = q[0], x = q[1], y = q[2],
                  z = q[3];
-    const double R[16] = {1 - s * (y * y + z * z),
-                          s * (x * y - w * z),
-                          s * (x * z + w * y),
-                          20 * noise(),
-                          s * (x * y + w * z),
-                          1 - s * (x * x + z * z),
-                          s * (y * z - w * x),
-                          20 * noise(),
-                          s * (x * z - w * y),
-                          s * (y * z + w * x),
-                          1 - s * (x * x + y * y),
-                          20 * noise(),
-                          0,
-                          0,
-                          0,
-                          1};
+    const double R[4][4] = {{1 - s * (y * y + z * z), s * (x * y - w * z), s * (x * z + w * y), 20 * noise()},
+                            {s * (x * y + w * z), 1 - s * (x * x + z * z), s * (y * z - w * x), 20 * noise()},
+                            {s * (x * z - w * y), s * (y * z + w * x), 1 - s * (x * x + y * y), 20 * noise()},
+                            {0, 0, 0, 1}};
     memcpy(T, R, sizeof R);
 }
 

@@ -20,10 +20,28 @@ static pcgpu_cloud cloud_of(int64_t rows, int columns, const float *values) {
     return cloud;
 }
 
+static pcgpu_context *context;
+
+static int set_up(void **state) {
+    context = open_context(2);
+    return 0;
+}
+
+static int tear_down(void **state) {
+    pcgpu_close(context);
+    return 0;
+}
+
+static pcgpu_cloud corrected(const pcgpu_cloud *cloud, pcgpu_register_params params, pcgpu_run *run) {
+    pcgpu_cloud out;
+    pcgpu_run unused = {0};
+    assert_int_equal(pcgpu_scan_correct(context, cloud, &params, &out, run ? run : &unused), PCGPU_OK);
+    return out;
+}
+
 /* A point at a known elevation is then at that and the angle, with its range and azimuth; libm says where. */
 static void test_elevation(void **state) {
     static const double angles[] = {0.205, -0.205, 1e-6, 1.0, 5.0, 10.0, -10.0};
-    pcgpu_context *context = open_context(1);
     for (size_t a = 0; a < sizeof angles / sizeof angles[0]; a++) {
         for (int elevation = -80; elevation <= 75; elevation += 5) {
             for (int azimuth = 0; azimuth < 360; azimuth += 15) {
@@ -31,10 +49,7 @@ static void test_elevation(void **state) {
                 const float values[4] = {(float)(range * cos(e) * cos(z)), (float)(range * cos(e) * sin(z)),
                                          (float)(range * sin(e)), 0.75f};
                 const double wanted[3] = {range * cos(up) * cos(z), range * cos(up) * sin(z), range * sin(up)};
-                pcgpu_cloud cloud = cloud_of(1, 4, values), out;
-                pcgpu_register_params params = corrections(0.0, angles[a]);
-                pcgpu_run run = {0};
-                assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+                pcgpu_cloud cloud = cloud_of(1, 4, values), out = corrected(&cloud, corrections(0.0, angles[a]), NULL);
                 assert_int_equal(out.rows, 1);
                 for (int k = 0; k < 3; k++) {
                     assert_true(fabs((double)out.data[k] - wanted[k]) < 4e-6); /* two roundings of float32 at 23.5 */
@@ -45,35 +60,27 @@ static void test_elevation(void **state) {
             }
         }
     }
-    pcgpu_close(context);
 }
 
 /* The bytes for KITTI's angle. */
 static void test_known_point(void **state) {
     const float values[] = {10, 0, 0, 1, 0, -10, 0, 2, 3, 4, 12, 3};
-    pcgpu_context *context = open_context(1);
-    pcgpu_cloud cloud = cloud_of(3, 4, values), out;
-    pcgpu_register_params params = corrections(0.0, 0.205);
-    pcgpu_run run = {0};
-    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    pcgpu_cloud cloud = cloud_of(3, 4, values), out = corrected(&cloud, corrections(0.0, 0.205), NULL);
     assert_true(out.data[0] == 9.999936f && out.data[1] == 0.0f && out.data[2] == 0.035779173f);
     assert_true(out.data[4] == 0.0f && out.data[5] == -9.999936f && out.data[6] == 0.035779173f);
     /* (3, 4) / 5 outwards: 5 cos - 12 sin = 4.9570330 and 12 cos + 5 sin = 12.0178128 */
     assert_true(out.data[8] == 2.9742198f && out.data[9] == 3.9656264f && out.data[10] == 12.0178128f);
     pcgpu_cloud_free(&cloud);
     pcgpu_cloud_free(&out);
-    pcgpu_close(context);
 }
 
 /* What is left out, and counted as what; records without an elevation stay as they are; far offsets. */
 static void test_records(void **state) {
     const float values[] = {0,   0, 0, 1, 0,        0, 0, 2, 1, 1, 1, 3, 0,          0, 5, 4,
                             NAN, 1, 1, 5, INFINITY, 0, 0, 6, 2, 0, 0, 7, 1.9999999f, 0, 0, 8};
-    pcgpu_context *context = open_context(1);
-    pcgpu_cloud cloud = cloud_of(8, 4, values), out;
     pcgpu_register_params params = corrections(2.0, 0.205);
     pcgpu_run run = {.points_in = 100};
-    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    pcgpu_cloud cloud = cloud_of(8, 4, values), out = corrected(&cloud, params, &run);
     assert_int_equal(out.rows, 4); /* 2 m is not nearer than 2 m */
     assert_int_equal(run.points_in, 104);
     assert_int_equal(run.at_origin, 2);
@@ -83,41 +90,35 @@ static void test_records(void **state) {
     assert_true(out.data[15] == 7.0f);
     pcgpu_cloud_free(&out);
     params.drop_origin = false;
-    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    out = corrected(&cloud, params, &run);
     assert_int_equal(run.at_origin, 2);
     assert_int_equal(run.too_near, 2 + 4);
     pcgpu_cloud_free(&out);
     /* The sensor is at the origin of the file, not at that of the coordinates that are stored. */
-    params = corrections(0.0, 10.0);
     cloud.offset[0] = 8.0;
     memset(cloud.data, 0, 3 * sizeof *cloud.data);
-    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    out = corrected(&cloud, corrections(0.0, 10.0), NULL);
     assert_true(out.rows == 8 && out.offset[0] == 8.0);
     assert_true(fabs((double)out.data[0] - (8.0 * cos(10.0 / RADIAN) - 8.0)) < 1e-6);
     assert_true(fabs((double)out.data[2] - 8.0 * sin(10.0 / RADIAN)) < 1e-6);
     pcgpu_cloud_free(&out);
     pcgpu_cloud_free(&cloud);
-    pcgpu_close(context);
 }
 
 /* The normal of a wall that faces the sensor is as steep as the wall is tilted. */
 static void test_normals(void **state) {
     const float values[] = {0, 20, 0, 0, -1, 0, 0, 20, 0, 1, 0, 0};
-    pcgpu_context *context = open_context(1);
-    pcgpu_cloud cloud = cloud_of(2, 6, values), out;
-    pcgpu_register_params params = corrections(0.0, 2.0);
-    pcgpu_run run = {0};
+    pcgpu_cloud cloud = cloud_of(2, 6, values);
     for (int k = 0; k < 3; k++) {
         snprintf(cloud.names[3 + k], PCGPU_NAME_SIZE, "n%c", "xyz"[k]);
     }
-    assert_int_equal(pcgpu_scan_correct(context, &cloud, &params, &out, &run), PCGPU_OK);
+    pcgpu_cloud out = corrected(&cloud, corrections(0.0, 2.0), NULL);
     assert_true(fabs((double)out.data[4] + cos(2.0 / RADIAN)) < 1e-6);
     assert_true(fabs((double)out.data[5] + sin(2.0 / RADIAN)) < 1e-6);
     assert_true(out.data[9] == 1.0f && out.data[10] == 0.0f && out.data[11] == 0.0f); /* along the axis */
     assert_string_equal(out.names[3], "nx");
     pcgpu_cloud_free(&out);
     pcgpu_cloud_free(&cloud);
-    pcgpu_close(context);
 }
 
 /* ---- registration ------------------------------------------------------------------------------------------------ */
@@ -195,7 +196,6 @@ static void test_methods(void **state) {
 }
 
 static void test_odometry(void **state) {
-    pcgpu_context *context = open_context(2);
     pcgpu_cloud given[SCANS], scans[SCANS];
     pcgpu_odometry_params params, plain;
     pcgpu_odometry_params_init(&params);
@@ -233,12 +233,10 @@ static void test_odometry(void **state) {
         pcgpu_cloud_free(&given[i]);
         pcgpu_cloud_free(&scans[i]);
     }
-    pcgpu_close(context);
 }
 
 static void test_refused(void **state) {
     static const double wrong[][2] = {{-1, 0}, {NAN, 0}, {2e6, 0}, {0, 10.001}, {0, -11}, {0, NAN}};
-    pcgpu_context *context = open_context(1);
     pcgpu_cloud cloud = scan_at(0.0, 1);
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         pcgpu_register_params params = corrections(wrong[i][0], wrong[i][1]);
@@ -253,8 +251,7 @@ static void test_refused(void **state) {
     assert_false(result.converged);
     assert_int_equal(result.run.too_near, 2 * POINTS);
     pcgpu_cloud_free(&cloud);
-    pcgpu_close(context);
 }
 
-UNIT_GROUP(register_scan, NULL, NULL, TEST(test_elevation), TEST(test_known_point), TEST(test_records),
+UNIT_GROUP(register_scan, set_up, tear_down, TEST(test_elevation), TEST(test_known_point), TEST(test_records),
            TEST(test_normals), TEST(test_methods), TEST(test_odometry), TEST(test_refused))
