@@ -3,6 +3,7 @@
  *
  * Clouds with NaN, infinities, points at the origin, duplicates; each call again from a CUDA graph; wrong arguments.
  * With a scan also the times of a call. Exit code 1: a difference; 77: no CUDA. */
+#include "../support/context.h"
 #include "../support/random.h"
 #include "device_arrays.h"
 
@@ -58,15 +59,8 @@ void fill_records(float *p, int64_t stride, int64_t rows, int kind) {
 int main(int argc, char **argv) {
     device_bed bed = {.quick = argc > 1 && strcmp(argv[1], "--quick") == 0};
     const char *path = argc > 1 && !bed.quick ? argv[1] : NULL;
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    const bool cpu = pcgpu_open(&settings, &bed.cpu) == PCGPU_OK;
-    settings.device = PCGPU_DEVICE_CUDA;
-    if (!cpu || pcgpu_open(&settings, &bed.cuda) != PCGPU_OK) {
-        printf("no CUDA: %s\n", pcgpu_last_error(bed.cuda));
-        return 77;
-    }
+    bed.cuda = test_open(PCGPU_DEVICE_CUDA, 0);
+    bed.cpu = test_open(PCGPU_DEVICE_CPU, 0);
     bed.stream = device_stream_open();
     if (path) {
         pcgpu_cloud scan;

@@ -1,11 +1,12 @@
 /* Runs every back end against the reference on seeded clouds: kernels [--seed N] [--op NAME] [--backend cpu|cuda]
  * [--repeat N] [--clouds N] [--quick]. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+#include "../support/context.h"
 #include "kernels.h"
 
 #include <stdarg.h>
 
 static const operation *const operations[] = {&operation_sample, &operation_forms, &operation_voxelize};
-enum { OPERATIONS = sizeof operations / sizeof operations[0], MANY_FAILURES = 20, SKIPPED = 77 };
+enum { OPERATIONS = sizeof operations / sizeof operations[0], MANY_FAILURES = 20 };
 
 void expect(test_bed *bed, bool ok, const char *format, ...) {
     bed->checks++;
@@ -21,18 +22,8 @@ void expect(test_bed *bed, bool ok, const char *format, ...) {
 }
 
 static void open_context(test_bed *bed, pcgpu_device device, int threads, const char *label) {
-    pcgpu_settings settings;
-    pcgpu_settings_init(&settings);
-    settings.device = device;
-    settings.threads = threads;
-    int i = bed->contexts++;
-    snprintf(bed->label[i], sizeof bed->label[i], "%s", label);
-    pcgpu_status status = pcgpu_open(&settings, &bed->context[i]);
-    if (status != PCGPU_OK) {
-        bool absent = device == PCGPU_DEVICE_CUDA && status == PCGPU_ERROR_UNAVAILABLE;
-        printf("%s: %s\n", absent ? "skipped" : "FAILED", pcgpu_last_error(bed->context[i]));
-        exit(absent ? SKIPPED : 1);
-    }
+    snprintf(bed->label[bed->contexts], sizeof bed->label[0], "%s", label);
+    bed->context[bed->contexts++] = test_open(device, threads);
 }
 
 static void usage(const char *wrong) {

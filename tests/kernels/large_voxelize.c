@@ -2,13 +2,14 @@
  * whose features, are beyond what 32 bits count. No reference runs beside it: point i is made to lie in voxel i %
  * VOXELS, so that every number, count, coordinate and mean is known. 300000000 points take 6 GB, with --padded 14 GB.
  * Exit code 0 passed, 1 failed, 77 no CUDA device. */
+#include "../support/context.h"
 #include "backend.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
-enum { SIDE = 128, VOXELS = SIDE * SIDE * SIDE, COLUMNS = 3, STEPS = 32, LIMIT = 60, SKIPPED = 77 };
+enum { SIDE = 128, VOXELS = SIDE * SIDE * SIDE, COLUMNS = 3, STEPS = 32, LIMIT = 60 };
 
 #define CELL 0.5f
 #define LOW  -32.0f
@@ -146,13 +147,11 @@ static int usage(const char *wrong) {
 }
 
 int main(int argc, char **argv) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
+    pcgpu_device device = PCGPU_DEVICE_CPU;
     pcgpu_cloud cloud;
     int64_t points = 300000000;
+    int threads = 0;
     bool padded = false;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -161,9 +160,9 @@ int main(int argc, char **argv) {
         } else if (strcmp(argv[i], "--points") == 0) {
             points = strtoll(argv[++i] ? value : "", NULL, 10);
         } else if (strcmp(argv[i], "--threads") == 0) {
-            settings.threads = atoi(argv[++i] ? value : "");
+            threads = atoi(argv[++i] ? value : "");
         } else if (strcmp(argv[i], "--backend") == 0 && (strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)) {
-            settings.device = strcmp(argv[++i], "cuda") == 0 ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU;
+            device = strcmp(argv[++i], "cuda") == 0 ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU;
         } else {
             return usage(argv[i]);
         }
@@ -171,12 +170,7 @@ int main(int argc, char **argv) {
     if (points < 1 || points > INT32_MAX) {
         return usage("give 1 to 2147483647 points");
     }
-    pcgpu_status status = pcgpu_open(&settings, &context);
-    if (status != PCGPU_OK) {
-        bool absent = settings.device == PCGPU_DEVICE_CUDA && status == PCGPU_ERROR_UNAVAILABLE;
-        printf("%s: %s\n", absent ? "skipped" : "FAILED", pcgpu_last_error(context));
-        return absent ? SKIPPED : 1;
-    }
+    pcgpu_context *context = test_open(device, threads);
     if (pcgpu_cloud_create(context, points, COLUMNS, &cloud) != PCGPU_OK) {
         printf("FAILED: %s\n", pcgpu_last_error(context));
         return 1;

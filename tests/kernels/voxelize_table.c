@@ -2,6 +2,7 @@
  * it has to grow, against the CPU, byte for byte; and what the table is like for the clouds that follow. N - 1 tables
  * are too small, by default 2: of the sizes that the program has, that takes 43,000,000 points and 10 GB. --quick: one
  * kind of features. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+#include "../support/context.h"
 #include "sample_ops.h"
 #include "voxelize_ops.h"
 #include "voxelize_cuda.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COLUMNS = 4, SIDE = 512, GROWTH = 8, CROWD = 40, REPEATS = 3, SKIPPED = 77 };
+enum { COLUMNS = 4, SIDE = 512, GROWTH = 8, CROWD = 40, REPEATS = 3 };
 
 /* Cells of 1 m from 0 on: SIDE x SIDE x 2 SIDE. */
 #define CELLS (2u * SIDE * SIDE * SIDE)
@@ -141,24 +142,13 @@ typedef struct inputs {
     int tables, unlucky_tables; /* that `many` and `unlucky` take at first */
 } inputs;
 
-static pcgpu_context *open_cuda(pcgpu_status *status) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CUDA;
-    *status = pcgpu_open(&settings, &context);
-    return context;
-}
-
 /* A new context knows nothing of clouds before. */
 static void check_setting(const struct setting *s, const inputs *in, pcgpu_context *cpu) {
-    pcgpu_status status;
-    pcgpu_context *cuda = open_cuda(&status);
+    pcgpu_context *cuda = test_open(PCGPU_DEVICE_CUDA, 0);
     known many = know(cpu, s, "many voxels", in->many, in->rows),
           one = know(cpu, s, "one voxel", in->one, in->one_rows),
           few = know(cpu, s, "few points", in->many, in->few_rows),
           unlucky_ones = know(cpu, s, "cells with one home", in->unlucky, in->unlucky_rows);
-    expect(status == PCGPU_OK, s->name, "a context", cuda ? cuda->errors.text : "no memory");
     check(cuda, s, &many, 0, in->tables);
     pc_cuda_voxelize_table table = check(cuda, s, &many, 0, 1);
     expect(table.slots >= 3 * many.want.voxels_found / 2, s->name, many.name,
@@ -172,8 +162,7 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
     check(cuda, s, &many, REPEATS, 1);
     check(cuda, s, &one, REPEATS, 1);
     pcgpu_close(cuda);
-    cuda = open_cuda(&status);
-    expect(status == PCGPU_OK, s->name, "another context", cuda ? cuda->errors.text : "no memory");
+    cuda = test_open(PCGPU_DEVICE_CUDA, 0);
     table = check(cuda, s, &one, 0, 1);
     expect(table.slots == in->least, s->name, one.name, "the first table is a large one");
     check(cuda, s, &many, REPEATS, in->tables);
@@ -233,21 +222,12 @@ int main(int argc, char **argv) {
     if (tables < 2 || tables > 6) {
         return usage();
     }
-    pcgpu_status status;
-    pcgpu_context *cpu, *cuda = open_cuda(&status);
-    if (status != PCGPU_OK) {
-        printf("%s: %s\n", status == PCGPU_ERROR_UNAVAILABLE ? "skipped" : "FAILED", pcgpu_last_error(cuda));
-        pcgpu_close(cuda);
-        return status == PCGPU_ERROR_UNAVAILABLE ? SKIPPED : 1;
-    }
+    pcgpu_context *cuda = test_open(PCGPU_DEVICE_CUDA, 0), *cpu = test_open(PCGPU_DEVICE_CPU, 0);
     pc_cuda_voxelize_table table;
     pc_cuda_voxelize_table_info(cuda, &table);
     pcgpu_close(cuda);
     inputs in = make_inputs(&table, tables);
-    pcgpu_settings cpu_settings;
-    pcgpu_settings_init(&cpu_settings);
-    cpu_settings.device = PCGPU_DEVICE_CPU;
-    if (pcgpu_open(&cpu_settings, &cpu) != PCGPU_OK || !in.many || !in.one || !in.unlucky) {
+    if (!in.many || !in.one || !in.unlucky) {
         printf("FAILED: no memory for %lld points\n", (long long)in.rows);
         return 1;
     }

@@ -1,8 +1,9 @@
 /* One test of every back end against a plain reference, or against what is known: backends TEST cpu|cuda [SEED
  * [OPTION...]]. Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "backends.h"
+#include "context.h"
 
-enum { SKIPPED = 77, MANY_FAILURES = 20 /* as many are printed */ };
+enum { MANY_FAILURES = 20 /* as many are printed */ };
 
 static const struct {
     const char *name;
@@ -44,18 +45,7 @@ void fill_line(int64_t i, float p[3]) {
 }
 
 pcgpu_context *open_context(pcgpu_device device, int threads, int simd_limit) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = device;
-    settings.threads = threads;
-    const pcgpu_status status = pcgpu_open(&settings, &context);
-    if (status != PCGPU_OK) {
-        const bool absent = device == PCGPU_DEVICE_CUDA && status == PCGPU_ERROR_UNAVAILABLE;
-        printf("%s: %s\n", absent ? "skipped" : "FAILED", pcgpu_last_error(context));
-        pcgpu_close(context);
-        exit(absent ? SKIPPED : 1);
-    }
+    pcgpu_context *context = test_open(device, threads);
     context->simd_limit = simd_limit;
     return context;
 }

@@ -2,16 +2,14 @@
 #ifndef UNIT_H
 #define UNIT_H
 
+#include "../support/context.h"
 #include "../support/random.h"
-#include "pcgpu.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -43,13 +41,7 @@ static inline double noise(void) {
 
 /* On the CPU, so that the machine does not matter. */
 static inline pcgpu_context *open_context(int threads) {
-    pcgpu_settings settings;
-    pcgpu_context *context;
-    pcgpu_settings_init(&settings);
-    settings.device = PCGPU_DEVICE_CPU;
-    settings.threads = threads;
-    assert_int_equal(pcgpu_open(&settings, &context), PCGPU_OK);
-    return context;
+    return test_open(PCGPU_DEVICE_CPU, threads);
 }
 
 /* Products and inverses of rigid transforms, in other code than the library's. */
