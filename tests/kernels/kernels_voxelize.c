@@ -414,8 +414,8 @@ static void check(test_bed *bed) {
     check_ties(bed);
     check_again(bed, 400009);
     check_few_cells(bed, 1409, bed->quick ? 4 : 1);
-    if (!bed->quick) {
-        check_few_cells(bed, 30011, 1);
+    if (!bed->quick) { /* the CPU has no such table */
+        check_few_cells(bed, 30011, bed->cuda ? 1 : 2);
     }
     check_offset(bed);
     check_far_origin(bed);

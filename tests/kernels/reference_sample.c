@@ -26,16 +26,15 @@ float plain_squared(const float *a, const float *b) {
 /* Lowers all distances by those to `pick`, which is out from now on, and gives the farthest of the others, the lowest
  * on ties, -1 when none is left. */
 static int64_t add_pick(const pc_sample_job *job, float *nearest, int64_t pick) {
-    const float at[3] = {job->x[pick], job->y[pick], job->z[pick]};
+    const float *x = job->x, *y = job->y, *z = job->z, at[3] = {x[pick], y[pick], z[pick]};
     int64_t best = -1;
     nearest[pick] = -1.0f;
+    for (int64_t i = 0; i < job->n; i++) { /* of one that is out, no distance is lower */
+        const float dx = x[i] - at[0], dy = y[i] - at[1], dz = z[i] - at[2], d = dx * dx + dy * dy + dz * dz;
+        nearest[i] = d < nearest[i] ? d : nearest[i];
+    }
     for (int64_t i = 0; i < job->n; i++) {
-        if (nearest[i] >= 0.0f) {
-            const float point[3] = {job->x[i], job->y[i], job->z[i]};
-            float d = plain_squared(point, at);
-            nearest[i] = d < nearest[i] ? d : nearest[i];
-            best = best < 0 || nearest[i] > nearest[best] ? i : best;
-        }
+        best = nearest[i] > (best < 0 ? -1.0f : nearest[best]) ? i : best;
     }
     return best;
 }
