@@ -10,44 +10,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Each ends with a bar. */
+enum { WORDS = 36 };
+static const char inserted[] =
+    "99999999999999999|-1|0| |\n|\r\n|nan|1e999|element|property list uchar int a\n|65536|x|\xff\xff\xff\xff|"
+    "4294967295|2147483648|<i8|>u2|(1,)|\n- |: |{|]| &a | *a |\n_BASE_CONFIG_: config.yaml\n|"
+    "\nDATA_CONFIG:\n  |\nvoxel_size: 1e-3\n|\n_base_ = ['config.py']\n|dict(a=|\\u00e9|[{|]}|"
+    "\"a\": [[], {}], |, *|'|\\\n|";
+
+/* The i-th word; its length. */
+static size_t word_at(uint64_t i, const char **word) {
+    for (*word = inserted; i > 0; i--) {
+        *word = strchr(*word, '|') + 1;
+    }
+    return strcspn(*word, "|");
+}
+
 /* Changes, removes, repeats or inserts; words that matter to headers are among the insertions. */
 static size_t mutate(uint8_t *data, size_t size, size_t capacity, test_random *state) {
-    static const char *const words[] = {"99999999999999999",
-                                        "-1",
-                                        "0",
-                                        " ",
-                                        "\n",
-                                        "\r\n",
-                                        "nan",
-                                        "1e999",
-                                        "element",
-                                        "property list uchar int a\n",
-                                        "65536",
-                                        "x",
-                                        "\xff\xff\xff\xff",
-                                        "4294967295",
-                                        "2147483648",
-                                        "<i8",
-                                        ">u2",
-                                        "(1,)",
-                                        "\n- ",
-                                        ": ",
-                                        "{",
-                                        "]",
-                                        " &a ",
-                                        " *a ",
-                                        "\n_BASE_CONFIG_: config.yaml\n",
-                                        "\nDATA_CONFIG:\n  ",
-                                        "\nvoxel_size: 1e-3\n",
-                                        "\n_base_ = ['config.py']\n",
-                                        "dict(a=",
-                                        "\\u00e9",
-                                        "[{",
-                                        "]}",
-                                        "\"a\": [[], {}], ",
-                                        ", *",
-                                        "'",
-                                        "\\\n"};
     size_t at = size ? test_bits(state) % size : 0;
     size_t n = 1 + test_bits(state) % 16;
     switch (test_bits(state) % 6) {
@@ -72,8 +52,9 @@ static size_t mutate(uint8_t *data, size_t size, size_t capacity, test_random *s
         memmove(data + at + n, data + at, size - at);
         return size + n;
     default: {
-        const char *word = words[test_bits(state) % (sizeof words / sizeof words[0])];
-        n = strlen(word) < capacity - size ? strlen(word) : capacity - size;
+        const char *word;
+        n = word_at(test_bits(state) % WORDS, &word);
+        n = n < capacity - size ? n : capacity - size;
         memmove(data + at + n, data + at, size - at);
         memcpy(data + at, word, n);
         return size + n;
