@@ -75,9 +75,7 @@ static int check_bytes(pcgpu_context *context, const char *format, const uint8_t
 }
 
 int fuzz_check_depth(const char *format, const uint8_t *data, size_t size) {
-    pcgpu_context *context;
-    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
-                    &context) == PCGPU_OK);
+    pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, 1);
     int valid = check_bytes(context, format, data, size);
     if (!valid && strcmp(format, "png") == 0) {
         uint8_t *copy = malloc(size + 1);

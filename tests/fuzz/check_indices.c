@@ -62,9 +62,7 @@ static int check_named(pcgpu_context *context, const char *name, const uint8_t *
 }
 
 int fuzz_check_indices(const uint8_t *data, size_t size) {
-    pcgpu_context *context;
-    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
-                    &context) == PCGPU_OK);
+    pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, 1);
     check_named(context, "input.npy", data, size);
     check_named(context, "input.txt", data, size);
     int valid = check_named(context, "input", data, size);

@@ -4,10 +4,8 @@
 #include "view.h"
 
 int fuzz_check_mesh(const uint8_t *data, size_t size) {
-    pcgpu_context *context;
     pc_layer layer = {.kind = PC_POINTS};
-    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
-                    &context) == PCGPU_OK);
+    pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, 1);
     FILE *f = fuzz_open(data, size);
     const pcgpu_status status = pc_layer_read_mesh(context, f, "input.ply", &layer);
     fclose(f);

@@ -42,10 +42,8 @@ static bool check_format(pcgpu_context *context, const char *format, size_t byte
 
 int fuzz_check_pieces(const uint8_t *data, size_t size) {
     static const char *const formats[] = {NULL, "bin", "npy", "las"};
-    pcgpu_context *context;
     fuzz_write_file("input.bin", data, size);
-    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
-                    &context) == PCGPU_OK);
+    pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, 1);
     int valid = 0;
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
         valid |= check_format(context, formats[i], (size_t)1 << 5 * i);

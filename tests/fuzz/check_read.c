@@ -94,10 +94,8 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     const pcgpu_format_info *found = NULL;
     const pcgpu_read_options options = {.format = known ? format : NULL, .camera = &camera, .found = &found};
     static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy", "xyz", "csv"};
-    pcgpu_context *context;
     pcgpu_cloud cloud;
-    MUST(pcgpu_open(&(pcgpu_settings){.struct_size = sizeof(pcgpu_settings), .device = PCGPU_DEVICE_CPU, .threads = 1},
-                    &context) == PCGPU_OK);
+    pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, 1);
     FILE *f = fuzz_open(data, size);
     pcgpu_status status = pcgpu_read(context, f, "input", &options, &cloud);
     fclose(f);

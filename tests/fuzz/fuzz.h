@@ -2,11 +2,11 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include "../support/context.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define MUST(CONDITION)                                                                                                \
     do {                                                                                                               \

@@ -3,7 +3,7 @@
  * out, and fails below these fractions: recall (of moving voxels left out), precision (of voxels left out that are
  * moving), and kept static voxels. The same map, byte for byte, must come from one thread, and from three with most
  * voxels on disk; `unit map` has the other pairs. */
-#include "pcgpu.h"
+#include "../support/context.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -140,16 +140,11 @@ static voxels map_voxels(pcgpu_context *context, const char *folder, double voxe
 /* ---- the same map everywhere ------------------------------------------------------------------------------------- */
 
 static uint64_t hash_of(int threads, int64_t memory, const char *folder, double voxel) {
-    pcgpu_settings settings;
+    pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, threads);
     pcgpu_map_params params;
-    pcgpu_context *context;
     const pcgpu_cloud *points;
     pcgpu_map_stats stats;
     uint64_t hash = 14695981039346656037u;
-    pcgpu_settings_init(&settings);
-    settings.threads = threads;
-    settings.device = PCGPU_DEVICE_CPU;
-    check(NULL, pcgpu_open(&settings, &context));
     pcgpu_map_params_init(&params);
     params.voxel = voxel;
     params.memory = memory;

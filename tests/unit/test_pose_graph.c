@@ -231,14 +231,12 @@ static void test_exact(void **unused) {
 
 static void test_same_bytes(void **unused) {
     static graph g, again;
-    pcgpu_context *other;
-    const pcgpu_settings settings = {.struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 3};
+    pcgpu_context *other = open_context(3);
     pcgpu_pose_graph_result result;
     numbers.state = 9;
     make_graph(&g, 60, 40, 1.0, 2.0);
     again = g;
     solve(&g);
-    assert_int_equal(pcgpu_open(&settings, &other), PCGPU_OK);
     assert_int_equal(
         pcgpu_pose_graph_solve(other, again.poses, again.count, again.edges, again.edge_count, 100, &result), PCGPU_OK);
     pcgpu_close(other);
