@@ -318,7 +318,7 @@ static void check_refusals(test_bed *bed) {
         {USABLE, {.count = 2, .ratio = 0.5}, "both"},
         {USABLE, {.min_distance = -1.0f}, "least distance"},
         {USABLE, {.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f}, "no least distance"},
-        {EMPTY, {.ratio = 0.5}, "0 usable points"},
+        {EMPTY, {.ratio = 0.5}, "no usable points"},
     };
     pcgpu_context *context = bed->context[0];
     pcgpu_cloud clouds[2];

@@ -148,5 +148,26 @@ static void test_transform_round_trip(void **state) {
     }
 }
 
+/* Parameters as the caller of the library spells them. */
+static void test_spelling(void **state) {
+    (void)state;
+    static const char *const rows[][4] = {
+        {"a --b.ply: give --at-most", "a --b.ply: give --at-most", "a b.ply: give at_most", "a b.ply: give at_most"},
+        {"no GPU; use --cpu", "no GPU; use --cpu", "no GPU; use PCGPU_DEVICE_CPU", "no GPU; use device='cpu'"},
+        {"(--set time-column) -- a--b --", "(--set time-column) -- a--b --", "(time_column) -- a--b --",
+         "(time_column) -- a--b --"},
+        {"give --output-format ply", "give --output-format ply", "give format ply", "give format ply"},
+    };
+    static const pcgpu_names names[] = {PCGPU_NAMES_OPTIONS, PCGPU_NAMES_C, PCGPU_NAMES_PYTHON};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        for (int k = 0; k < 3; k++) {
+            char text[64];
+            snprintf(text, sizeof text, "%s", rows[i][0]);
+            pc_spell(text, sizeof text, names[k]);
+            assert_string_equal(text, rows[i][1 + k]);
+        }
+    }
+}
+
 UNIT_GROUP(cmd_text, NULL, NULL, TEST(test_number_text), TEST(test_json_strings), TEST(test_json_objects),
-           TEST(test_half), TEST(test_transform_read), TEST(test_transform_round_trip))
+           TEST(test_half), TEST(test_transform_read), TEST(test_transform_round_trip), TEST(test_spelling))

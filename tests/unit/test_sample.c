@@ -179,7 +179,7 @@ static void test_empty(void **state) {
     params.seeds = (const int32_t[]){0};
     params.seed_count = 1;
     params.start = PCGPU_START_FIRST;
-    refused_of(&none, &params, "0 usable points among 0 records");
+    refused_of(&none, &params, "no usable points among 0 records");
     pcgpu_cloud_free(&some);
     pcgpu_cloud_free(&nan);
 }
