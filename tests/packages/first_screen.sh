@@ -7,7 +7,9 @@
 BOUND=/dev/pts # for a terminal
 [ $# -gt 0 ] || set -- bookworm noble
 for suite; do
-    root "$suite" "$suite" ca-certificates
+    root "$suite" "$suite" "ca-certificates,apt$([ "$suite" != noble ] || echo ,ubuntu-keyring)"
+    sed -i 's/ *\[signed-by=[^]]*\]//' "$work/$suite"/etc/apt/sources.list* 2>/dev/null || : # a key of this machine
+    sed -i '/^Signed-By:/d' "$work/$suite"/etc/apt/sources.list.d/* 2>/dev/null || :
     sources "$work/$suite/home/pcgpu"
     sed -n '/^## Install/,/^## /{/^```/,/^```/{/^```/!p}}' "$work/$suite/home/pcgpu/README.md" >"$work/$suite/home/lines.sh"
     [ "$(wc -l <"$work/$suite/home/lines.sh")" -ge 3 ] || die "README's Install has no lines"
