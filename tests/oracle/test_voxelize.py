@@ -97,19 +97,17 @@ REAL = [
 
 
 def test_real(folder):
-    """Every kind of features with limits, and without where that is not a matter of gigabytes."""
+    """Every kind of features, with some limits or without."""
     for name, fields, low, high, size in REAL:
         path = data(name)
         if not path:
             part_skipped(name, 'the file is not here')
             continue
         points = columns_of(read_pcd(path)) if path.suffix == '.pcd' else read_bin(path, fields)
-        for features in FEATURES:
-            limits = [(5, 3000), (20, 0)] + ([] if features in ('points', 'pillar') else [(0, 0), (0, 3000)])
-            for max_points, max_voxels in limits:
-                compare(folder, f'{name}, {features}, {max_points} points, {max_voxels} voxels', path,
-                        grid_options(low, high, size, max_points, max_voxels, features) + ['--fields', fields],
-                        oracle.voxelize(points, low, high, size, max_points, max_voxels, features))
+        for features, *limits in zip(FEATURES, (0, 5, 20, 0, 5), (3000, 3000, 0, 0, 0)):
+            compare(folder, f'{name}, {features}, {limits[0]} points, {limits[1]} voxels', path,
+                    grid_options(low, high, size, *limits, features) + ['--fields', fields],
+                    oracle.voxelize(points, low, high, size, *limits, features))
 
 
 def street_like(rng, n, columns):
@@ -120,35 +118,65 @@ def street_like(rng, n, columns):
     return points
 
 
+# Lower corner, upper corner, size.
+GRIDS = [
+    ((-8, -8, -2), (8, 8.5, 2), (.5, .5, 1)),
+    ((-8, -8, -2), (8, 8.5, 2), (.1, .11, .13)),
+    ((0, -39.68, -3), (69.12, 39.68, 1), (.16, .16, 4)),
+    ((-20, -30.5, -9), (-10, -20, -8.2), (.1, .3, .07)),  # all negative
+    ((0, 0, 0), (1, 1.05, .3), (.4, .3, .07)),  # cells that do not divide the range, 2.5 of them in x
+    ((-5, -5, -5), (5, 5, 5), (10, 10, 10)),  # one cell
+    ((-50, -50, -50), (50, 50, 50), (.01, .01, .01)),  # 10^12 cells
+    ((-1024, -1024, -512), (1024, 1024, 512), (2 ** -10,) * 3),  # 2^62 cells, the most there may be
+    ((0, 0, 0), (1 << 20, 1, 1), (1 / 16, 1, 1)),  # 2^24 in x, likewise
+    ((1e6, 2e6, 300), (1e6 + 700, 2e6 + 700, 400), (.7, .7, .7)),  # coordinates near the end of float32's digits
+]
+
+
+def on_faces(rng, grid, n, columns):
+    """Exactly on faces of cells, by float32 and by float64, or one ulp beside, edges of the range among them; anywhere around;
+    many twice; values that are no numbers, huge, tiny or minus zero; the origin."""
+    low, high, size = (np.array(values, f32) for values in grid)
+    cells = np.floor((high - low) / size + f32(.5)).astype(np.int64)
+    number = rng.integers(0, cells + 1, (n, 3)) * (rng.random((n, 3)) > .2)
+    exact = np.where(rng.random((n, 3)) < .5, low + number.astype(f32) * size, (np.array(grid[0]) + number * np.array(grid[2])).astype(f32))
+    xyz = np.where(rng.random((n, 3)) < .1, high, exact)
+    step = rng.integers(-1, 2, (n, 3))
+    xyz = np.where(step, np.nextafter(xyz, np.where(step > 0, f32(np.inf), f32(-np.inf))), xyz)
+    xyz[::3] = low + (rng.random((len(xyz[::3]), 3)) * 1.2 - .1) * (high - low)
+    points = np.hstack([xyz, np.round(rng.normal(size=(n, columns - 3)) * 50)]).astype(f32)
+    points[n // 2:] = points[rng.integers(0, n // 2, n - n // 2)]
+    wild = rng.random(points.shape) < .01
+    points[wild] = rng.choice(f32([np.nan, np.inf, -np.inf, 3e38, -3e38, 1e-40, -0.0]), wild.sum())
+    points[rng.integers(0, n, 9), :3] = 0
+    return points
+
+
 def test_features_and_limits(folder):
-    rng = np.random.default_rng(7)
-    path = folder / 'cloud.bin'
-    low, high = (-8, -8, -2), (8, 8.5, 2)
-    for columns, size in ((4, (.5, .5, 1)), (5, (.3, .7, 4)), (3, (.1, .11, .13))):
-        points = street_like(rng, 6000, columns)
+    """Points on faces of the cells of many grids; 1 point is SECOND's smallest voxel, few voxels fill at once, 2^20 never."""
+    rng, path = np.random.default_rng(7), folder / 'cloud.bin'
+    for k, grid in enumerate(GRIDS):
+        points = on_faces(rng, grid, 3000, 3 + k)
         write_bin(path, points)
-        # 5 voxels fill at once, 2^20 never; 1 point is SECOND's smallest voxel
-        for max_points, max_voxels in ((0, 0), (1, 0), (7, 0), (3, 200), (0, 5), (4, 1 << 20)):
+        for max_points, max_voxels in ((0, 0), (1, 0), (7, 5), (3, 200), (4, 1 << 20)):
             for features in FEATURES:
-                options = grid_options(low, high, size, max_points, max_voxels, features) + ['--fields', columns]
-                expected = oracle.voxelize(points, low, high, size, max_points, max_voxels, features)
-                label = f'{features}, {columns} columns, {max_points} points, {max_voxels} voxels'
-                compare(folder, label, path, options, expected)
-    options = grid_options(low, high, size, 5, 0, 'mean') + ['--fields', columns, '--drop-origin']
-    compare(folder, 'without the origin', path, options,
-            oracle.voxelize(points, low, high, size, 5, 0, 'mean', drop_origin=True))
+                drop = max_points == 1
+                options = [*grid_options(*grid, max_points, max_voxels, features), '--fields', 3 + k, *['--drop-origin'] * drop]
+                with np.errstate(all='ignore'):
+                    expected = oracle.voxelize(points, *grid, max_points, max_voxels, features, drop)
+                compare(folder, f'grid {k}, {features}, {max_points} points, {max_voxels} voxels', path, options, expected)
 
 
 def test_exact_means(folder):
     """Means without a limit of points: the documented bound against exact fractions, in voxels of many points and of
     values that float64 cannot add; and the same for the records in another order."""
     rng = np.random.default_rng(12)
-    n = 200000
+    n = 20000
     points = rng.uniform(0, 1, (n, 8)).astype(f32)
     points[n // 2:, 0] += 1  # two voxels
     points[:, 3] = rng.integers(0, 1 << 32, n, np.uint32).view(f32)
     points[~np.isfinite(points[:, 3]), 3] = 0
-    points[:, 4] = np.where(rng.random(n) < 1e-4, 3e38, points[:, 4]) * rng.choice(f32([-1, 1]), n)
+    points[:, 4] = np.where(rng.random(n) < 1e-3, 3e38, points[:, 4]) * rng.choice(f32([-1, 1]), n)
     points[:, 5] *= f32(1e-42)  # below the normal range
     points[:, 6] = f32(0.1)
     points[:, 7] += f32(1 << 20)
@@ -168,15 +196,6 @@ def test_exact_means(folder):
     again, _, _ = voxelize(folder, folder / 'wide.bin', *options)
     equal('exact means of shuffled records', again['voxels'], arrays['voxels'])
     passed('the bound on the error of means')
-
-
-def test_fine_grid(folder):
-    """Cells whose number needs more than 32 bits."""
-    points = street_like(np.random.default_rng(8), 4000, 4)
-    write_bin(folder / 'fine.bin', points)
-    grid = (-50, -50, -50), (50, 50, 50), (.01, .01, .01)
-    compare(folder, '10^12 cells', folder / 'fine.bin', grid_options(*grid, 0, 0, 'mean'),
-            oracle.voxelize(points, *grid))
 
 
 def test_scan(folder):
@@ -242,14 +261,15 @@ def test_utm(folder):
 
 def test_formats(folder):
     """--dtype, and the same array in every container."""
-    points = street_like(np.random.default_rng(11), 5000, 4)
+    low, high, size = grid = (-8, -8, -2), (8, 8, 2), (.5, .5, 1)
+    points = on_faces(np.random.default_rng(11), grid, 5000, 4)
     write_bin(folder / 'cloud.bin', points)
-    low, high, size = (-8, -8, -2), (8, 8, 2), (.5, .5, 1)
     for features in ('mean', 'pillar'):
         options = grid_options(low, high, size, 6, 0, features)
-        expected = oracle.voxelize(points, low, high, size, 6, 0, features).features
-        for dtype in ('float32', 'float16'):
-            wanted = expected.astype(dtype)
+        with np.errstate(all='ignore'):  # some values are too large for float16
+            expected = oracle.voxelize(points, low, high, size, 6, 0, features).features
+            half = expected.astype('float16')
+        for dtype, wanted in (('float32', expected), ('float16', half)):
             for extension in ('npz', 'npy', 'bin'):
                 out = folder / f'{features}.{dtype}.{extension}'
                 run('voxelize', folder / 'cloud.bin', *options, '--dtype', dtype, '-o', out)
@@ -260,7 +280,8 @@ def test_formats(folder):
                     got = got['voxels'] if extension == 'npz' else got
                 equal(f'{features} {dtype} .{extension}', got, wanted)
     run('voxelize', folder / 'cloud.bin', *grid_options(low, high, size, 6, 0, 'mean'), '-o', folder / 'mean.ply')
-    cloud, mean = read_ply(folder / 'mean.ply'), oracle.voxelize(points, low, high, size, 6, 0, 'mean').features
+    with np.errstate(all='ignore'):
+        cloud, mean = read_ply(folder / 'mean.ply'), oracle.voxelize(points, *grid, 6, 0, 'mean').features
     for k, name in enumerate(('x', 'y', 'z', 'intensity')):
         equal(f'.ply of means: {name}', cloud[name], mean[:, k])
     passed('float32 and float16 in .npz, .npy, .bin; means as .ply')
@@ -284,7 +305,7 @@ def test_downsampling(folder):
         points = street_like(rng, 2000, columns)
         write_bin(folder / 'in.bin', points)
         grid = (*auto_grid(points[:, :3], .5), (.5, .5, .5))
-        for features in ('mean', 'first', 'nearest'):
+        for features in ('mean', ('first', 'nearest')[columns % 2]):
             expected = oracle.voxelize(points, *grid, features=features)
             check(0 < expected.count < len(points), 'the grid is neither too fine nor empty')
             for out in (folder / 'out.bin', folder / 'out.ply', folder / 'out.pcd'):
@@ -450,7 +471,6 @@ def main():
     with scratch() as folder:
         test_features_and_limits(folder)
         test_exact_means(folder)
-        test_fine_grid(folder)
         test_range_auto(folder)
         test_utm(folder)
         test_formats(folder)
