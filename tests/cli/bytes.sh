@@ -4,7 +4,7 @@
 # announced in NEWS.md, and `bytes.sh --update` writes the new list. Costs 10 s and as much again for real data.
 #
 #   bytes.sh [--update] [PATTERN]   only commands that have PATTERN, an extended regular expression
-#   PCGPU_BYTES_THREADS             thread counts, default "1 2"
+#   PCGPU_BYTES_THREADS             thread counts, default "1 16"
 #
 # A command has a folder of its own. Hashed are its standard output and all files; not standard error, and of JSON not
 # times, threads and back end.
@@ -68,7 +68,7 @@ same_everywhere() { sed -E 's/, "(seconds|run)": \{[^}]*\}//g; s/"version": "[^"
 
 # hash COMMAND: 16 digits, and its exit status
 hash() {
-    rm -rf "$WORK/run" && mkdir "$WORK/run" && cd "$WORK/run" || exit 99
+    rm -rf "$RUN" && mkdir "$RUN" && cd "$RUN" || exit 99
     eval "pcgpu $1" < /dev/null > "$OUT" 2> "$ERR"
     STATUS=$?
     ! grep -Eq 'AddressSanitizer|LeakSanitizer|runtime error:' "$ERR" || die "a sanitizer reported an error: $1"
@@ -81,31 +81,46 @@ hash() {
     } | sha256sum | sed "s/^\(.\{16\}\).*/\1 $STATUS/"
 }
 
-DIFFERENT=0 COUNTS=${PCGPU_BYTES_THREADS:-1 2}
+COUNTS=${PCGPU_BYTES_THREADS:-1 16} JOBS=${PCGPU_JOBS:-$(nproc)}
 [ -z "$UPDATE" ] || COUNTS=1
-for THREADS in $COUNTS; do
-    export OMP_NUM_THREADS="$THREADS"
-    while read -r HASH STATUS COMMAND; do
-        case $HASH in '' | '#') [ -z "$UPDATE" ] || echo "$HASH${STATUS:+ $STATUS}${COMMAND:+ $COMMAND}" >> "$WORK/new"; continue ;; esac
-        case $COMMAND in *'$D/'* | *kitti_pairs*) NEEDS=data ;; *) NEEDS='' ;; esac
-        if { [ -n "$NEEDS" ] && [ -z "$D" ]; } || ! printf '%s\n' "$COMMAND" | grep -Eq -e "$PATTERN"; then
-            [ -z "$UPDATE" ] || printf '%s\n' "$HASH $STATUS $COMMAND" >> "$WORK/new"
-            continue
-        fi
-        GOT=$(hash "$COMMAND") || exit 1
-        [ -z "$UPDATE" ] || printf '%s\n' "$GOT $COMMAND" >> "$WORK/new"
-        checked
-        [ "$GOT" = "$HASH $STATUS" ] && continue
-        DIFFERENT=$((DIFFERENT + 1))
-        printf '%s in place of %s, %s threads: pcgpu %s\n' "$GOT" "$HASH $STATUS" "$THREADS" "$COMMAND"
-        [ "${GOT#* }" = 0 ] || sed 's/^/    /; 3q' "$ERR"
-    done < "$LIST"
+# The lines to run, with their numbers.
+sed 's/^[^ ]* [^ ]* //' "$LIST" | grep -En -e "$PATTERN" | awk -F: -v data="$D" '
+    NR == FNR { chosen[$1]; next }
+    FNR in chosen && /^[0-9a-f]+ [0-9]+ / && (data != "" || !/[$]D\/|kitti_pairs/) { print FNR, $0 }' - "$LIST" > "$WORK/chosen"
+
+# part K: the chosen lines K, K + JOBS, ...: "LINE HASH STATUS" of each into $WORK/got.K, and what differs to standard output.
+part() {
+    trap - EXIT
+    RUN=$WORK/run.$1 OUT=$OUT.$1 ERR=$ERR.$1
+    awk -v k="$1" -v jobs="$JOBS" 'NR % jobs == k' "$WORK/chosen" | while read -r LINE HASH WANTED COMMAND; do
+        for OMP_NUM_THREADS in $COUNTS; do
+            export OMP_NUM_THREADS
+            GOT=$(hash "$COMMAND") || exit 1
+            echo "$LINE $GOT" >> "$WORK/got.$1"
+            [ "$GOT" != "$HASH $WANTED" ] || continue
+            printf '%s in place of %s, %s threads: pcgpu %s\n' "$GOT" "$HASH $WANTED" "$OMP_NUM_THREADS" "$COMMAND"
+            [ "${GOT#* }" = 0 ] || sed 's/^/    /; 3q' "$ERR"
+        done
+    done
+}
+
+K=0 PARTS=''
+while [ "$K" -lt "$JOBS" ]; do
+    part "$K" > "$WORK/different.$K" &
+    PARTS="$PARTS $!" K=$((K + 1))
 done
+for K in $PARTS; do
+    wait "$K" || exit 1
+done
+cat "$WORK"/different.*
+DIFFERENT=$(cat "$WORK"/different.* | grep -c ' in place of ')
 if [ -n "$UPDATE" ]; then
+    cat "$WORK"/got.* | awk 'NR == FNR { new[$1] = $2 " " $3; next } FNR in new { sub(/^[^ ]+ [^ ]+/, new[FNR]) } { print }' - "$LIST" > "$WORK/new"
     cp "$WORK/new" "$LIST"
     echo "$DIFFERENT lines of bytes.list are new"
     exit 0
 fi
+CHECKS=$(cat "$WORK"/got.* | wc -l)
 [ -n "$D" ] || skip_part 'real data' 'PCGPU_DATA is no folder'
 [ "$DIFFERENT" -eq 0 ] || { echo "FAIL: $DIFFERENT of $CHECKS commands wrote other bytes" >&2; exit 1; }
 finish
