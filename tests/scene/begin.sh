@@ -1,7 +1,17 @@
-# Sourced by the scripts of this folder: DRIVE, the first argument, as an absolute path, the program, and a folder of their own.
+# Sourced by the scripts of this folder: the generators, beside the first argument, the program, and a folder of their own.
 set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
+drive=$(cd "${1%/*}" && pwd)/drive room=${drive%drive}room check=${drive%drive}check_room
 pcgpu=${PCGPU:?}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
+fail() { echo "FAIL: $1" >&2; exit 1; }
+# off TRAJECTORY TRUTH: of each pose, metres and degrees that it is off, and the way so far in metres; nan where there is no pose.
+off() {
+    paste -d ' ' "$1" "$2" | awk '
+        function metres(a, b, c) { return sqrt(($16 - a) ^ 2 + ($20 - b) ^ 2 + ($24 - c) ^ 2) }
+        { way += NR > 1 ? metres(x, y, z) : 0; x = $16; y = $20; z = $24; chord = 0
+          for (k = 1; k <= 12; k++) chord += k % 4 ? ($k - $(k + 12)) ^ 2 / 8 : 0 # the square of the sine of half the angle
+          if ($1 == "nan") print "nan"
+          else print metres($4, $8, $12), 360 / 3.14159265 * atan2(sqrt(chord), sqrt(1 - chord)), way }'
+}

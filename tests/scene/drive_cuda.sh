@@ -2,15 +2,10 @@
 # drive_cuda.sh DRIVE [FRAMES [STEPS [REFERENCE...]]]: odometry along a generated drive on the CPU and on CUDA: the same trajectory, to the
 # last byte, for each reference; with scans that are missing, empty or of another place, and for a sensor that moves meanwhile.
 # Maps, loops and localization are in maps_equal.sh. Exit code 77 without CUDA.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
+. "$(dirname "$0")/begin.sh"
 frames=${2:-120} steps=${3:-500}
 [ $# -lt 3 ] && set -- || shift 3
 references=${*:-previous keyframe model}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
 
 mkdir still moving
 "$drive" --frames "$frames" --steps "$steps" still

@@ -6,19 +6,9 @@
 
 # errors NAME POSES TRUTH FEWEST: at least so many poses, and all within 2 cm and 0.05 degree of the truth.
 errors() {
-    paste -d' ' "$2" "$3" | awk -v name="$1" -v fewest="$4" '
+    off "$2" "$3" | awk -v name="$1" -v fewest="$4" '
         $1 == "nan" { lost++; next }
-        {
-            off = sqrt(($4 - $16) ^ 2 + ($8 - $20) ^ 2 + ($12 - $24) ^ 2)
-            x = $2 * $13 + $6 * $17 + $10 * $21 - ($1 * $14 + $5 * $18 + $9 * $22) # of the small rotation between them
-            y = $3 * $13 + $7 * $17 + $11 * $21 - ($1 * $15 + $5 * $19 + $9 * $23)
-            z = $3 * $14 + $7 * $18 + $11 * $22 - ($2 * $15 + $6 * $19 + $10 * $23)
-            turn = sqrt(x ^ 2 + y ^ 2 + z ^ 2) / 2 * 57.29577951308232
-            worst = off > worst ? off : worst
-            most = turn > most ? turn : most
-            sum += off
-            n++
-        }
+        { sum += $1; n++; if ($1 > worst) worst = $1; if ($2 > most) most = $2 }
         END {
             printf "%s: %d poses, %d lost, %.2f mm off, at most %.2f mm and %.4f degree\n", name, n, lost, 1000 * sum / n,
                 1000 * worst, most

@@ -3,14 +3,8 @@
 # to write the same bytes: odometry with a map, with loops and their map, deskewed, and localization in that map from a
 # start anywhere in it and from a guess, with scans that are missing, empty or of another place. The default drive is two
 # rounds of a block. Costs 8 s with 150 firings of each beam. Exit code 77 when B needs CUDA and there is none.
-set -eu
-drive=$(cd "${1%/*}" && pwd)/${1##*/}
+. "$(dirname "$0")/begin.sh"
 a=$2 b=$3 frames=${4:-130} steps=${5:-250}
-pcgpu=${PCGPU:?}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-fail() { echo "FAIL: $1" >&2; exit 1; }
 
 # Beams that are off by a degree make an odometry that drifts; a local map of 20 m does not see the first round again.
 mkdir round moving

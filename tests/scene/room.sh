@@ -1,17 +1,7 @@
 #!/bin/sh
 # room.sh ROOM CHECK_ROOM: sequences made by the generator ROOM are what they say: 60 frames on a closed path whose points
 # lie on the room, noise as of a Kinect, other rooms; the same in every run and frame by frame.
-set -eu
-room=$1
-check=$2
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-    echo "FAIL: $1" >&2
-    exit 1
-}
-
+. "$(dirname "$0")/begin.sh"
 make() { # make NAME OPTION...
     mkdir "$folder/$1"
     name=$1

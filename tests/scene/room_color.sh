@@ -1,33 +1,21 @@
 #!/bin/sh
-# room_color.sh ROOM CHECK_ROOM PROGRAM: frames of a room with registered colour images, 24 of 320 x 240 pixels; the points of the
-# model have the colours of the room within a level, by known poses and by odometry; the same bytes with 1 and 3 threads. 5 s.
-set -eu
-room=$1
-check=$(cd "${2%/*}" && pwd)/${2##*/}
-program=$(cd "${3%/*}" && pwd)/${3##*/}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-    echo "FAIL: $1" >&2
-    exit 1
-}
-
-mkdir "$folder/depth" "$folder/color"
-"$room" --loop 24 --width 320 --color "$folder/color" "$folder/depth"
-cd "$folder"
-"$program" fuse -q --cpu --threads 1 --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png --color color -o points.ply
+# room_color.sh ROOM CHECK_ROOM PROGRAM: frames of a room with registered colour images, 12 of 320 x 240 pixels; the points of the
+# model have the colours of the room within a level, by known poses and by odometry; the same bytes with 1 and 3 threads.
+. "$(dirname "$0")/begin.sh"
+mkdir depth color
+"$room" --loop 24 --frames 12 --width 320 --color color depth
+"$pcgpu" fuse -q --cpu --threads 1 --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png --color color -o points.ply
 "$check" --colors points.ply 1
-"$program" fuse -q --cpu --threads 3 --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png --color color -o again.ply
+"$pcgpu" fuse -q --cpu --threads 3 --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png --color color -o again.ply
 cmp points.ply again.ply || fail 'threads change the colours'
 
 # Colours change nothing else: without them, the same positions and normals.
-"$program" fuse -q --cpu --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png -o plain.ply
-"$program" convert -q points.ply --columns x,y,z,nx,ny,nz -o without.ply
-"$program" convert -q plain.ply --columns x,y,z,nx,ny,nz -o plain2.ply
+"$pcgpu" fuse -q --cpu --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png -o plain.ply
+"$pcgpu" convert -q points.ply --columns x,y,z,nx,ny,nz -o without.ply
+"$pcgpu" convert -q plain.ply --columns x,y,z,nx,ny,nz -o plain2.ply
 cmp without.ply plain2.ply || fail 'colours change the surface'
 
 # By odometry: its poses are off by some millimetres, and colours change by some levels per metre.
 head -n 1 depth/poses_kitti.txt > first.txt
-"$program" odometry -q --cpu --config depth/camera.yaml --init first.txt --trajectory poses.txt --color color depth/*.png -o map.ply
+"$pcgpu" odometry -q --cpu --config depth/camera.yaml --init first.txt --trajectory poses.txt --color color depth/*.png -o map.ply
 "$check" --colors map.ply 1

@@ -3,21 +3,10 @@
 # as of a Kinect: from image to image, the loops nearly halve the error of the trajectory. A path that does not return, and a model
 # that is as good as the loops, keep their bytes. Threads and the model of corrected poses. 10 s.
 # With --cuda, that back end's bytes are those of the CPU.
-set -eu
-room=$1
-program=$(cd "${2%/*}" && pwd)/${2##*/}
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-
-fail() {
-    echo "FAIL: $1" >&2
-    exit 1
-}
-
-"$room" --path around --loop 30 --frames 60 --noise 1 --width 160 --format pgm "$folder"
-cd "$folder"
+. "$(dirname "$0")/begin.sh"
+"$room" --path around --loop 30 --frames 60 --noise 1 --width 160 --format pgm .
 head -n 1 poses_kitti.txt > first.txt
-run() { "$program" odometry --cpu --config camera.yaml --init first.txt "$@"; }
+run() { "$pcgpu" odometry --cpu --config camera.yaml --init first.txt "$@"; }
 ate() { sed -n 's/^  RMSE \([0-9.e-]*\) m,.*/\1/p' "$1"; }
 
 run -q --reference previous frame-*.pgm --trajectory odometry.txt --ground-truth poses_kitti.txt > odometry.table
@@ -48,14 +37,14 @@ run -q frame-*.pgm --trajectory poor.txt -o poor.ply --map-voxel 0.16
 run frame-*.pgm --trajectory better.txt -o better.ply --map-voxel 0.16 --loops --ground-truth poses_kitti.txt -v > better.table 2> messages
 echo "a poor model: ATE with loops $(ate better.table) m; $(grep ' loops among ' messages)"
 awk -v b="$(ate better.table)" 'BEGIN { exit !(b > 0 && b < 0.018) }' || fail 'loops do not help a poor model'
-"$program" fuse -q --cpu --config camera.yaml --poses better.txt frame-*.pgm -o fused.ply --voxel-size 0.16
+"$pcgpu" fuse -q --cpu --config camera.yaml --poses better.txt frame-*.pgm -o fused.ply --voxel-size 0.16
 cmp fused.ply better.ply
 ! cmp -s poor.ply better.ply || fail 'the model has the poses before the loops'
 
 if [ "${3:-}" ]; then
-    "$program" odometry -q "$3" --config camera.yaml --init first.txt --reference previous frame-*.pgm --trajectory device.txt --loops
+    "$pcgpu" odometry -q "$3" --config camera.yaml --init first.txt --reference previous frame-*.pgm --trajectory device.txt --loops
     cmp device.txt loops.txt
-    "$program" odometry -q "$3" --config camera.yaml --init first.txt frame-*.pgm --trajectory poor_device.txt -o device.ply --map-voxel 0.16 --loops
+    "$pcgpu" odometry -q "$3" --config camera.yaml --init first.txt frame-*.pgm --trajectory poor_device.txt -o device.ply --map-voxel 0.16 --loops
     cmp poor_device.txt better.txt
     cmp device.ply better.ply
 fi

@@ -3,11 +3,6 @@
 # cars are parked or drive; lanes, labels, and errors of a bad path. Costs 7 s.
 . "$(dirname "$0")/begin.sh"
 
-fail() {
-    echo "town.sh: $1" >&2
-    exit 1
-}
-
 # A round of 376 frames of 1 m over two hills and half of another round; x right, y down, z forward of the camera.
 awk 'BEGIN { for (i = 0; i < 560; i++) { a = 6.283185307179586 * i / 376; R = 376 / 6.283185307179586
     printf "%.4f %.12g 0 %.12g %.12g 0 1 0 %.12g %.12g 0 %.12g %.12g\n", i / 10, cos(a), -sin(a), -R * (1 - cos(a)),
