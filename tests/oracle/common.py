@@ -201,9 +201,14 @@ def write_pgm(path, depth):
 
 
 def paeth(a, b, c):
-    """The neighbour (left, above, above left) nearest to a + b - c."""
-    p = a + b - c
-    return a if abs(p - a) <= abs(p - b) and abs(p - a) <= abs(p - c) else b if abs(p - b) <= abs(p - c) else c
+    """The neighbour (left, above, above left) nearest to a + b - c; of arrays."""
+    left, up, corner = abs(b - c), abs(a - c), abs(a + b - 2 * c)
+    return np.where((left <= up) & (left <= corner), a, np.where(up <= corner, b, c))
+
+
+def guesses(a, b, c):
+    """What each filter takes a byte for."""
+    return 0 * a, a, b, (a + b) // 2, paeth(a, b, c)
 
 
 def read_png(path):
@@ -219,28 +224,20 @@ def read_png(path):
     width, height, *kinds = struct.unpack('>IIBBBBB', header)
     check(kinds == [16, 0, 0, 0, 0], f'{path} is 16-bit greyscale', kinds)
     lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 2 * width + 1)
-    rows = np.zeros((height + 1, 2 * width + 2), np.uint8)  # a row of zeros above, a pixel of zeros at the left
-    for y, line in enumerate(lines, 1):
-        rows[y] = unfilter(line, rows[y - 1])
-    return rows[1:, 2:].copy().view('>u2').astype(np.uint16)
+    filters, rows = lines[:, :1], lines[:, 1:].reshape(height, width, 2)
+    out = np.zeros((height + 1, width + 1, 2), np.int32)  # a row of zeros above, a pixel of zeros at the left
+    for diagonal in range(width + height - 1):  # a pixel needs only those of the two diagonals before
+        y = np.arange(max(0, diagonal - width + 1), min(height, diagonal + 1))
+        x = diagonal - y
+        out[y + 1, x + 1] = (rows[y, x] + np.choose(filters[y], guesses(out[y + 1, x], out[y, x + 1], out[y, x]))) & 255
+    return (out[1:, 1:, 0] << 8 | out[1:, 1:, 1]).astype(np.uint16)
 
 
-def unfilter(line, above):
-    """A row of two bytes a pixel behind a pixel of zeros, from its filter and bytes and the row above."""
-    kind, row = line[0], np.zeros(len(line) + 1, np.uint8)
-    row[2:] = line[1:]
-    if kind == 1:
-        for k in range(2):
-            row[k::2] = np.cumsum(row[k::2], dtype=np.uint8)
-    elif kind == 2:
-        row[2:] += above[2:]
-    elif kind >= 3:
-        out, up = [int(v) for v in row], [int(v) for v in above]
-        for i in range(2, len(out)):
-            guess = (out[i - 2] + up[i]) // 2 if kind == 3 else paeth(out[i - 2], up[i], up[i - 2])
-            out[i] = (out[i] + guess) & 255
-        row[:] = out
-    return row
+def png(width, height, kinds, lines):
+    def chunk(name, body):
+        return struct.pack('>I', len(body)) + name + body + struct.pack('>I', zlib.crc32(name + body))
+    return (b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', struct.pack('>II', width, height) + bytes([*kinds, 0, 0, 0])) +
+            chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b''))
 
 
 def write_png(path, depth, kinds=(0,)):
@@ -248,31 +245,16 @@ def write_png(path, depth, kinds=(0,)):
     height, width = depth.shape
     rows = np.zeros((height + 1, 2 * width + 2), np.int64)
     rows[1:, 2:] = depth.astype('>u2').view(np.uint8)
-    lines = b''
-    for y in range(1, height + 1):
-        kind, row, above = kinds[(y - 1) % len(kinds)], rows[y], rows[y - 1]
-        left, up, corner = row[:-2], above[2:], above[:-2]
-        guesses = (0 * left, left, up, (left + up) // 2,
-                   np.array([paeth(*v) for v in zip(left.tolist(), up.tolist(), corner.tolist())]))
-        lines += bytes([kind]) + ((row[2:] - guesses[kind]) & 255).astype(np.uint8).tobytes()
-
-    def chunk(name, body):
-        return struct.pack('>I', len(body)) + name + body + struct.pack('>I', zlib.crc32(name + body))
-    header = struct.pack('>IIBBBBB', width, height, 16, 0, 0, 0, 0)
-    pathlib.Path(path).write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) +
-                                   chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b''))
+    guess = guesses(rows[1:, :-2], rows[:-1, 2:], rows[:-1, :-2])
+    used = [kinds[y % len(kinds)] for y in range(height)]
+    pathlib.Path(path).write_bytes(png(width, height, (16, 0), b''.join(
+        bytes([kind]) + ((rows[y + 1, 2:] - guess[kind][y]) & 255).astype(np.uint8).tobytes() for y, kind in enumerate(used))))
 
 
 def write_rgb(path, image):
     """An array of height x width x 3 uint8 as .png."""
     height, width, _ = image.shape
-    lines = b''.join(b'\0' + row.tobytes() for row in image)
-
-    def chunk(name, body):
-        return struct.pack('>I', len(body)) + name + body + struct.pack('>I', zlib.crc32(name + body))
-    header = struct.pack('>IIBBBBB', width, height, 8, 2, 0, 0, 0)
-    pathlib.Path(path).write_bytes(b'\x89PNG\r\n\x1a\n' + chunk(b'IHDR', header) +
-                                   chunk(b'IDAT', zlib.compress(lines)) + chunk(b'IEND', b''))
+    pathlib.Path(path).write_bytes(png(width, height, (8, 2), b''.join(b'\0' + row.tobytes() for row in image)))
 
 
 @contextlib.contextmanager
