@@ -15,3 +15,11 @@ off() {
           if ($1 == "nan") print "nan"
           else print metres($4, $8, $12), 360 / 3.14159265 * atan2(sqrt(chord), sqrt(1 - chord)), way }'
 }
+# check NAME COUNT LOST METRES TRUTH: trajectory.txt has COUNT lines, LOST of them without a pose, the others so near to the truth.
+check() {
+    off trajectory.txt "$5" | awk -v name="$1" -v count="$2" -v lost="$3" -v most="$4" '
+        $1 == "nan" { none++; next }
+        $1 > worst { worst = $1 }
+        END { printf "%s: %d of %d lost, at most %.1f mm off\n", name, none, NR, 1000 * worst
+              exit !(NR == count && none + 0 == lost && worst < most) }' || fail "$1"
+}
