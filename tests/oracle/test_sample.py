@@ -90,17 +90,6 @@ def hostile_clouds():
     yield 'minus zero', np.where(rng.random((500, 4)) < 0.5, -0.0, rng.normal(size=(500, 4))), 100
 
 
-def test_hostile(folder):
-    path = folder / 'hostile.bin'
-    for label, points, count in hostile_clouds():
-        points = points.astype(f32)
-        write_bin(path, points)
-        compare(folder, label, path, points, ['-m', count], oracle.farthest(points, count))
-        if 'origin' in label:
-            compare(folder, f'{label} dropped', path, points, ['-m', count, '--drop-origin'],
-                    oracle.farthest(points, count, drop_origin=True), drop_origin=True)
-
-
 def compare_seeded(folder, label, path, points, seeds, count, *options, kind=np.int64, **how):
     np.save(folder / 'seeds.npy', np.array(seeds, kind))
     compare(folder, label, path, points, ['-m', count, '--seeds', folder / 'seeds.npy', *options],
@@ -257,7 +246,6 @@ def main():
         write_bin(folder / 'cloud.bin', points)
         test_start(folder, folder / 'cloud.bin', points)
         test_how_many(folder, folder / 'cloud.bin', points)
-        test_hostile(folder)
         test_batch(folder)
         test_random(folder, folder / 'cloud.bin', points)
         test_seeds(folder, folder / 'cloud.bin', points)
