@@ -45,8 +45,9 @@ void pc_spell(char *text, size_t size, pcgpu_names names) {
         while (is_name(at[end])) {
             end++;
         }
-        if (end == begin || (at > text && !strchr(" ('\"", at[-1]))) {
-            continue; /* not a name, or the middle of a word, as in the name of a file */
+        const bool command = at - text >= 6 && memcmp(at - 6, "pcgpu ", 6) == 0;
+        if (end == begin || command || (at > text && !strchr(" ('\"", at[-1]))) {
+            continue; /* not a name, that of a command, or the middle of a word, as in the name of a file */
         }
         snprintf(name, sizeof name, "%.*s", (int)(end - begin), at + begin);
         if (strcmp(name, "cpu") == 0) {

@@ -157,6 +157,7 @@ static void test_spelling(void **state) {
         {"(--set time-column) -- a--b --", "(--set time-column) -- a--b --", "(time_column) -- a--b --",
          "(time_column) -- a--b --"},
         {"give --output-format ply", "give --output-format ply", "give format ply", "give format ply"},
+        {"pcgpu --version", "pcgpu --version", "pcgpu --version", "pcgpu --version"},
     };
     static const pcgpu_names names[] = {PCGPU_NAMES_OPTIONS, PCGPU_NAMES_C, PCGPU_NAMES_PYTHON};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

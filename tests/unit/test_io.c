@@ -173,12 +173,12 @@ static void test_format_errors(void **state) {
     FILE *four = fmemopen(bytes, sizeof bytes, "rb");
     assert_int_equal(pcgpu_read(io.context, four, "scan.dat", NULL, &cloud), PCGPU_ERROR_FORMAT);
     fclose(four);
-    assert_begins("scan.dat: neither its first bytes nor its name have a known format; give --format NAME");
+    assert_begins("scan.dat: neither its first bytes nor its name have a known format; give format NAME");
     assert_int_equal(pcgpu_read(io.context, f, "scan.e57", NULL, &cloud), PCGPU_ERROR_FORMAT);
     assert_begins("scan.e57: is E57 by its name, which is not read; convert it first, such as by: pdal translate");
     assert_int_equal(pcgpu_read(io.context, f, "-", &(pcgpu_read_options){.format = "foo"}, &cloud),
                      PCGPU_ERROR_ARGUMENT);
-    assert_begins("standard input: 'foo' is not a format; --format takes bin, ply, pcd, npy, ");
+    assert_begins("standard input: 'foo' is not a format; format takes bin, ply, pcd, npy, ");
     assert_int_equal(pcgpu_read(io.context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_FORMAT);
     assert_begins("a.npz: is empty; give a file with points");
     assert_int_equal(pcgpu_read(io.context, f, "a.ply.gz", NULL, &cloud), PCGPU_ERROR_FORMAT);
@@ -225,9 +225,9 @@ static void test_bin_sizes(void **state) {
     pcgpu_cloud cloud;
     io_read_bad("bin", zeros, 100,
                 "100 bytes are not whole records of 4 float32 (16 bytes): 4 bytes are left over; give "
-                "--fields, the size allows 5");
-    io_read_bad("bin", zeros, 120, "--fields, the size allows 3, 5, 6, 10, 15");
-    io_read_bad("bin", zeros, 33, "no --fields from 3 to 16 divides the size");
+                "fields, the size allows 5");
+    io_read_bad("bin", zeros, 120, "fields, the size allows 3, 5, 6, 10, 15");
+    io_read_bad("bin", zeros, 33, "no fields from 3 to 16 divides the size");
     io_read_good("bin", zeros, 0, &cloud);
     assert_int_equal(cloud.rows, 0);
     assert_int_equal(cloud.columns, 4);

@@ -263,7 +263,7 @@ static void test_depth_png_bad(void **state) {
         bad("png", data, size, sizes[i].sentence);
     }
     free(data);
-    bad("png", "P5 3 4 65535\n", 13, "does not begin as a .png; give --format if it is another");
+    bad("png", "P5 3 4 65535\n", 13, "does not begin as a .png; give format if it is another");
 }
 
 /* ---- points ----------------------------------------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ static void test_depth_clouds(void **state) {
     assert_int_equal(pcgpu_read(io.context, f, "a.pgm", &options, &cloud), PCGPU_ERROR_ARGUMENT);
     assert_string_equal(
         pcgpu_last_error(io.context),
-        "a.pgm: a depth image becomes points through a camera; give --camera FX,FY,CX,CY, or a --config "
+        "a.pgm: a depth image becomes points through a camera; give camera FX,FY,CX,CY, or a config "
         "with camera:");
     pcgpu_depth depth;
     assert_int_equal(pcgpu_read_depth(io.context, f, "a.ply", NULL, &depth), PCGPU_ERROR_ARGUMENT);

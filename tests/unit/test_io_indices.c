@@ -114,7 +114,7 @@ static void test_indices_bin(void **state) {
         reads("-", values, (size_t)n * sizeof *values, n, values);
     }
     reads("x.bin", "", 0, 0, NULL);
-    refuses("x.bin", values, 7, "7 bytes are not whole int32 values; give what --indices wrote, .npy or .txt");
+    refuses("x.bin", values, 7, "7 bytes are not whole int32 values; give what indices wrote, .npy or .txt");
     refuses("x.bin", negative, sizeof negative, "value 2 is -1, not a record index; give numbers from 0 to 2147483647");
     /* What is binary is not text because it holds digits. */
     reads("x", "12\n\0", 4, 1, (const int32_t[]){0x000a3231});

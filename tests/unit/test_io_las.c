@@ -130,7 +130,7 @@ static void test_las_bad(void **state) {
         uint64_t value;
         const char *sentence;
     } bad[] = {
-        {0, 4, 0x4653414d, "does not begin as a LAS file; give --format"},
+        {0, 4, 0x4653414d, "does not begin as a LAS file; give format"},
         {24, 1, 2, "is LAS 2.2; 1.0 to 1.4 are read"},
         {25, 1, 5, "is LAS 1.5; 1.0 to 1.4 are read"},
         {25, 1, 4, "its header says a header size of 227"},

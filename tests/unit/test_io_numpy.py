@@ -67,7 +67,7 @@ def test_npz():
         same()
         save("in.npz", p=points, **other)
         message = tool("convert", "in.npz", "out.npy", code=1)
-        assert "p (3000, 4) <f4, labels (7,) <i8, pose (4, 4) <f8, words (2,) <U1, records (3,) records; give --format npz:NAME" in message, message
+        assert "p (3000, 4) <f4, labels (7,) <i8, pose (4, 4) <f8, words (2,) <U1, records (3,) records; give format npz:NAME" in message, message
         save("in.npz", **other, only=points[:, :2])
         tool("convert", "in.npz", "out.npy")  # the only one that can be a cloud
         assert np.load("out.npy").tolist() == np.eye(4).tolist()
