@@ -56,7 +56,7 @@ static pcgpu_status try_cluster(pcgpu_context *context, pc_wave *w, int blocks, 
     int resident = 0;
     *fits = false;
     pc_rounds_shape s = make_shape(w->largest, blocks, true, false, PC_RUN);
-    size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin;
+    const size_t most = pc_sample_rounds_most(context);
     while (s.messages > LEAST_MESSAGES && pc_sample_rounds_bytes(&s, true) > most) {
         s.messages -= 8;
         s.fresh = blocks * s.messages;
@@ -90,7 +90,7 @@ static pcgpu_status plan_cluster(pcgpu_context *context, pc_wave *w, int wanted,
 /* Plans a grid: all resident blocks of the device, partitioned among the clouds. */
 static pcgpu_status plan_grid(pcgpu_context *context, pc_wave *w, const pc_cuda_sample_variant *variant, bool *fits) {
     const int multiprocessors = pc_cuda_of(context)->properties.multiProcessorCount;
-    const size_t most = pc_cuda_of(context)->properties.sharedMemPerBlockOptin;
+    const size_t most = pc_sample_rounds_most(context);
     *fits = false;
     w->cluster = false;
     int clouds = multiprocessors / (variant->blocks > 2 ? variant->blocks : 2); /* at least a worker and the manager */

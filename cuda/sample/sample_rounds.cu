@@ -306,6 +306,12 @@ size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster) {
     return lay_out(*shape, cluster).bytes;
 }
 
+size_t pc_sample_rounds_most(pcgpu_context *context) {
+    enum { VARIABLES = 256 }; /* the cloud and two counters */
+    static_assert(sizeof(pc_cloud) + 2 * sizeof(uint32_t) <= VARIABLES, "shared variables of the kernels");
+    return pc_cuda_of(context)->properties.sharedMemPerBlockOptin - VARIABLES;
+}
+
 static cudaLaunchConfig_t configuration(pcgpu_context *context, const pc_rounds_shape *shape, int clouds, bool cluster,
                                         cudaLaunchAttribute *attribute) {
     *attribute = pc_cooperative();
@@ -335,7 +341,7 @@ pcgpu_status pc_sample_rounds_resident(pcgpu_context *context, const pc_rounds_s
                                        int *resident) {
     const struct cudaDeviceProp *p = &pc_cuda_of(context)->properties;
     *resident = 0;
-    if (pc_sample_rounds_bytes(shape, cluster) > p->sharedMemPerBlockOptin || (cluster && p->major < 9)) {
+    if (pc_sample_rounds_bytes(shape, cluster) > pc_sample_rounds_most(context) || (cluster && p->major < 9)) {
         return PCGPU_OK;
     }
     PC_TRY(permit(context, shape, cluster));

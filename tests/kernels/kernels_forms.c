@@ -247,6 +247,34 @@ static void check_whole_clouds(test_bed *bed, test_random *r) {
     free(p);
 }
 
+/* Each size of a batch has a plan: the shared memory of a block may be used up to its last bytes. */
+static void check_batch_sizes(test_bed *bed) {
+    enum { MOST = 400000, STEP = 3000, CLOUDS = 9 };
+    static const int counts[] = {2, 5, CLOUDS};
+    const pcgpu_cloud *clouds[CLOUDS];
+    pcgpu_sampled got[CLOUDS];
+    pcgpu_cloud cloud;
+    pcgpu_sample_params params;
+    pcgpu_sample_params_init(&params);
+    params.count = 2;
+    make_cloud_named("cube", bed->seed, MOST, &cloud);
+    for (int i = 0; i < CLOUDS; i++) {
+        clouds[i] = &cloud;
+    }
+    for (int64_t n = STEP; n <= MOST; n = n < 171214 && n + STEP > 171214 ? 171214 : n + STEP) {
+        cloud.rows = n;
+        for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+            const pcgpu_status status = pcgpu_sample_batch(bed->context[0], clouds, counts[k], &params, got);
+            expect(bed, status == PCGPU_OK, "a batch of %d clouds of %lld points: %s", counts[k], (long long)n,
+                   bed->context[0]->errors.text);
+            for (int i = 0; i < counts[k]; i++) {
+                pcgpu_sampled_free(&got[i]);
+            }
+        }
+    }
+    pcgpu_cloud_free(&cloud);
+}
+
 static void check(test_bed *bed) {
     static const plan quick[] = {{60, 1, 2900, 2e5}},
                       cpu[] = {{2100, 1, 4096, 2e7}, {40, 4000, 30000, 4e7}, {12, 50000, 200000, 6e7}},
@@ -262,6 +290,9 @@ static void check(test_bed *bed) {
     }
     if (!small) {
         check_whole_clouds(bed, &r);
+    }
+    if (!small && bed->cuda) {
+        check_batch_sizes(bed);
     }
     printf("%lld clouds by the plain loop, compared in every form\n", (long long)clouds);
 }
