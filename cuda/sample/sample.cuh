@@ -170,7 +170,7 @@ pcgpu_status pc_sample_order(pcgpu_context *context, const pc_cloud *device, int
 /* Bits of a key for a cloud of n points; the other bits of 32 hold the index of the cloud in a launch. */
 int pc_sample_key_bits(int64_t n);
 
-/* Shared memory per block, in bytes, and the most that a block of this device has beside the variables of the kernel. */
+/* Shared memory per block, in bytes, and the most that this device has beside the variables of the kernel. */
 size_t pc_sample_rounds_bytes(const pc_rounds_shape *shape, bool cluster);
 size_t pc_sample_rounds_most(pcgpu_context *context);
 /* The number of clusters or blocks of this shape that are resident at the same time; 0 when the device cannot run it.

@@ -385,10 +385,9 @@ static void test_depth_clouds(void **state) {
     options.camera = NULL;
     rewind(f);
     assert_int_equal(pcgpu_read(io.context, f, "a.pgm", &options, &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_string_equal(
-        pcgpu_last_error(io.context),
-        "a.pgm: a depth image becomes points through a camera; give camera FX,FY,CX,CY, or a config "
-        "with camera:");
+    assert_string_equal(pcgpu_last_error(io.context),
+                        "a.pgm: a depth image becomes points through a camera; give camera FX,FY,CX,CY, or a config "
+                        "with camera:");
     pcgpu_depth depth;
     assert_int_equal(pcgpu_read_depth(io.context, f, "a.ply", NULL, &depth), PCGPU_ERROR_ARGUMENT);
     assert_string_equal(pcgpu_last_error(io.context), "a.ply: ply cannot hold a depth image; use png or pgm");
