@@ -381,7 +381,7 @@ def test_meshes(folder):
         R = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
                       [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
                       [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
-        check(np.allclose(R @ turn[:, 2], (0, 1, 0)), f'.glb of {up} stands upright', R)
+        check(np.allclose(R @ turn[:, 2], (0, 1, 0)), f'.glb of {up} stands upright', str(R))
         vertices = read_ply(folder / 'turned.ply')
         wanted = np.stack([vertices[n] for n in 'xyz'], 1) @ R.T
         got = read_glb(content)[0] @ R.T + node['translation']
@@ -391,7 +391,7 @@ def test_meshes(folder):
         except ImportError:
             continue
         bounds = trimesh.load(str(folder / 'turned.glb')).bounds
-        check(np.allclose(bounds, (wanted.min(0), wanted.max(0)), atol=1e-3), f'trimesh: .glb of {up}', bounds)
+        check(np.allclose(bounds, (wanted.min(0), wanted.max(0)), atol=1e-3), f'trimesh: .glb of {up}', str(bounds))
     return passed('what is up in .ply and .glb')
 
 
