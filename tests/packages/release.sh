@@ -14,8 +14,9 @@ try() {
     printf '%s\n' "$*" | grep -qE -e "${PCGPU_ONLY:-.}" || return 0
     script=$1
     shift
-    sh "$here/$script" "$@" >"$work/$name.log" 2>&1
-    case $? in 0) result=passed ;; 77) result=skipped ;; *) result=FAILED status=1 ;; esac
+    code=0
+    sh "$here/$script" "$@" >"$work/$name.log" 2>&1 || code=$?
+    case $code in 0) result=passed ;; 77) result=skipped ;; *) result=FAILED status=1 ;; esac
     [ $result = passed ] || tail -n 20 "$work/$name.log"
     printf '%-8s %-28s %3d min  %s\n' "$result" "$script $*" $((($(date +%s) - begin + 59) / 60)) "$(tail -n 1 "$work/$name.log" | sed 's/^== //')"
 }
