@@ -11,7 +11,7 @@ export SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-1700000000}" CCACHE_DISABLE=1
 mkdir "$work/a" "$work/another-folder"
 for folder in a another-folder; do
     # What the build reads, under another name each time.
-    (cd "${PCGPU_SOURCE:?}" && tar -c meson.build meson_options.txt cmd lib cuda configs man python LICENSE) | tar -x -C "$work/$folder"
+    (cd "${PCGPU_SOURCE:?}" && tar -c meson.build meson_options.txt cmd lib cuda configs examples man python LICENSE) | tar -x -C "$work/$folder"
     "$meson" setup "$work/$folder/build-$folder" "$work/$folder" --buildtype=release -Dtests=false -Dcuda=disabled "$@" >"$work/log" 2>&1 &&
         ninja -j "${JOBS:-2}" -C "$work/$folder/build-$folder" >"$work/log" 2>&1 &&
         DESTDIR=$work/$folder/dest "$meson" install -C "$work/$folder/build-$folder" --no-rebuild >"$work/log" 2>&1 ||
