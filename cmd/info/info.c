@@ -19,9 +19,6 @@ static int describe(job *j, const peek *p) {
     if (!given && p->size >= 4 && memcmp(p->head, "glTF", 4) == 0) {
         return info_model(j, p->stream);
     }
-    if (!given && format && strcmp(format->name, "npz") == 0 && info_arrays(j, p->stream)) {
-        return EXIT_DONE;
-    }
     const bool poses = !given && peek_is_text(p) && trajectory_is(p->head, p->size, format);
     if (poses) {
         return info_poses(j, p->stream);

@@ -18,8 +18,7 @@ int info_poses(job *job, FILE *stream);
 int info_config(job *job);
 int info_camera(job *job);
 int info_machine(session *session);
-/* False: it is a cloud, and the stream is at its begin. */
-bool info_arrays(job *job, FILE *stream);
+int info_arrays(job *job, const char *arrays); /* of an .npz without a cloud: their names, shapes and types */
 int info_model(job *job, FILE *stream);
 
 /* Whether a text is a configuration, by its name and its first lines. */

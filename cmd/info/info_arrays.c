@@ -12,23 +12,14 @@ static void print_head(const job *j, const char *what) {
     }
 }
 
-bool info_arrays(job *j, FILE *stream) {
-    pcgpu_file_info file = {.faces = 0};
-    pcgpu_cloud cloud = {0};
-    const pcgpu_read_options how = {.file = &file};
-    const bool reads = pcgpu_read(j->session->context, stream, j->names[0], &how, &cloud) == PCGPU_OK;
-    pcgpu_cloud_free(&cloud);
-    rewind(stream);
-    if (reads || !file.arrays[0]) {
-        return false;
-    }
+int info_arrays(job *j, const char *arrays) {
     json_text(&j->result, "kind", "arrays");
-    json_text(&j->result, "arrays", file.arrays);
+    json_text(&j->result, "arrays", arrays);
     print_head(j, "arrays of NumPy");
     if (!session_json_is_stdout(j->session)) {
-        fprintf(j->session->out, "  %s\n", file.arrays);
+        fprintf(j->session->out, "  %s\n", arrays);
     }
-    return true;
+    return EXIT_DONE;
 }
 
 /* ---- .glb -------------------------------------------------------------------------------------------------------- */
@@ -54,21 +45,16 @@ static long long count_of(const document *d, const yaml_node_t *accessor) {
 }
 
 static void add_model(job *j, const document *d) {
+    const yaml_node_t *root = document_root(d), *mesh, *primitive;
     long long vertices = 0, triangles = 0;
-    char text[96], at[64];
-    const yaml_node_t *primitive = NULL;
+    char text[96], at[32];
     int meshes = 0;
-    do {
-        int parts = 0;
-        do {
-            snprintf(at, sizeof at, "meshes %d primitives %d", meshes, parts++);
-            primitive = walk(d, document_root(d), at);
+    for (; snprintf(at, sizeof at, "meshes %d", meshes), mesh = walk(d, root, at); meshes++) {
+        for (int i = 0; snprintf(at, sizeof at, "primitives %d", i), primitive = walk(d, mesh, at); i++) {
             vertices += count_of(d, walk(d, primitive, "attributes POSITION"));
             triangles += count_of(d, walk(d, primitive, "indices")) / 3;
-        } while (primitive);
-        meshes += parts > 1;
-        primitive = parts > 1 ? document_root(d) : NULL;
-    } while (primitive);
+        }
+    }
     snprintf(text, sizeof text, "glTF 2.0, %d %s, %lld vertices, %lld triangles", meshes,
              meshes == 1 ? "mesh" : "meshes", vertices, triangles);
     json_text(&j->result, "kind", "model");

@@ -68,8 +68,13 @@ static void cloud_judge(const pcgpu_cloud *cloud, const char *format, cloud_info
 
 int info_cloud(job *j, FILE *stream) {
     pcgpu_file_info file = {.faces = 0};
+    const pcgpu_status status = job_try_cloud(j, 0, stream, &file);
+    if (file.arrays[0] && !j->session->options->format) {
+        progress_end();
+        return info_arrays(j, file.arrays);
+    }
     cloud_info *info = heap_zeroed(1, sizeof *info);
-    int code = job_read_cloud(j, 0, stream, &file);
+    int code = exit_code_of(status, j->names[0], j->session->context);
     progress_begin(j->names[0], "counting");
     if (code == EXIT_DONE && !cloud_measure(&j->clouds[0], info)) {
         code = report_error(j->names[0], "out of memory");

@@ -45,7 +45,7 @@ static bool open_outputs(job *j) {
     return true;
 }
 
-int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
+pcgpu_status job_try_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
     pcgpu_context *context = j->session->context;
     pcgpu_read_options how = session_read_options(j->session);
     if (i == 1 && option_given(j->session->options, "target-camera", j->session->command)) {
@@ -57,9 +57,12 @@ int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
     how.force = how.force || (j->session->command->traits & COMMAND_SHOWS_COLUMNS);
     how.complete = complete_of(j);
     progress_begin(j->names[0], "reading");
-    pcgpu_status status = j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
-                                        : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);
-    return exit_code_of(status, j->names[i], context);
+    return j->projective ? pcgpu_read_depth_for(context, stream, j->inputs[i], &how, &j->images[i])
+                         : pcgpu_read(context, stream, j->inputs[i], &how, &j->clouds[i]);
+}
+
+int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
+    return exit_code_of(job_try_cloud(j, i, stream, file), j->names[i], j->session->context);
 }
 
 /* Opens all files before it reads, so that a file that cannot be opened costs no time. */

@@ -192,7 +192,8 @@ FILE *job_stream(const job *job, const char *name);
 /* The same for messages: the name of its file. */
 const char *job_output_name(const job *job, const char *option);
 /* Reads input i as a cloud or, for projective association, an image; for COMMAND_READS_ITSELF. `file`: what it says
- * besides its points, or NULL. Returns an exit code and prints errors. */
+ * besides its points, or NULL. The second returns an exit code and prints errors. */
+pcgpu_status job_try_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
 int job_read_cloud(job *job, int i, FILE *stream, pcgpu_file_info *file);
 /* The exit code of a library call, whose error is printed with the name of the input. */
 int job_code(job *job, pcgpu_status status);

@@ -127,16 +127,16 @@ static bool check_camera(const session *s, const char *path, reason *why) {
         input_name(path));
 }
 
-/* A text that is no cloud. */
-static bool is_other_text(const session *s, const char *path) {
+/* By its name; the command looks what it is. */
+static bool is_no_cloud(const session *s, const char *path) {
     return (s->command->traits & COMMAND_READS_ITSELF) &&
-           (path_ends_in(path, ".yaml") || path_ends_in(path, ".yml") || path_ends_in(path, ".json"));
+           (path_ends_in(path, ".yaml") || path_ends_in(path, ".yml") || path_ends_in(path, ".json") ||
+            (s->command->bit == FOR_INFO && path_ends_in(path, ".glb")));
 }
 
 bool session_check_format(const session *s, const char *path, reason *why) {
     reason content;
-    const bool model = s->command->bit == FOR_INFO && path_ends_in(path, ".glb");
-    if (input_format(s, path) || is_other_text(s, path) || model || path_is_folder(path)) {
+    if (input_format(s, path) || is_no_cloud(s, path) || path_is_folder(path)) {
         return check_camera(s, path, why);
     }
     if (access(path, R_OK) != 0) {

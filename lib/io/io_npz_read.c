@@ -224,7 +224,8 @@ static pcgpu_status choose(archive *a, const char *wanted, entry *chosen) {
                               pc_span_show((pc_span){wanted, strlen(wanted)}).text, s.list);
     }
     if (a->file->options->file) {
-        snprintf(a->file->options->file->arrays, sizeof s.list, "%s", s.list);
+        pcgpu_file_info *file = a->file->options->file;
+        snprintf(file->arrays, sizeof file->arrays, "%s", s.list);
     }
     return pc_fail_format(a->file, "holds %s; %s", s.arrays ? s.list : "no arrays", remedy);
 }

@@ -109,6 +109,19 @@ done
 cloud 30 > r.bin
 expect 0 pcgpu voxelize --voxel-size 1 --range 0,-9,-3,9,9,3 --max-points 4 --features points r.bin -o v.npz
 says '^  voxels \([0-9]+, 4, 4\) <f4, coords \([0-9]+, 4\) <i4, num_points \([0-9]+,\) <i4$' pcgpu info v.npz
+cat v.npz | pcgpu info > piped 2> "$ERR" && grep -q '^  voxels ' piped || die 'other arrays from a pipe'
+# A cloud in an .npz is one, from a pipe, too.
+if command -v python3 > "$OUT"; then
+    python3 - << 'END'
+import zipfile
+head = b"{'descr': '<f4', 'fortran_order': False, 'shape': (50, 4), }"
+head += b' ' * (117 - len(head)) + b'\n'
+zipfile.ZipFile('cloud.npz', 'w').writestr('points.npy', b'\x93NUMPY\x01\x00' + len(head).to_bytes(2, 'little') + head + bytes(800))
+END
+    says ': npz, 50 points, 4 columns$' pcgpu info cloud.npz
+    cat cloud.npz | pcgpu info > piped 2> "$ERR" || die 'no cloud from a pipe'
+    grep -q '^standard input: npz, 50 points, 4 columns$' piped || die "from a pipe it is $(head -n 1 piped)"
+fi
 says '"kind": "arrays", "arrays": "voxels \([0-9]+, 4, 4\) <f4, ' pcgpu info v.npz --json -
 expect 0 pcgpu fuse --config "$PCGPU_SOURCE/testdata/room/camera.yaml" --poses "$PCGPU_SOURCE/testdata/room/poses_kitti.txt" \
     "$PCGPU_SOURCE"/testdata/room/*.png --voxel-size 0.05 --mesh g.ply
