@@ -150,7 +150,8 @@ bool pcgpu_column_is_remainder(const pcgpu_cloud *cloud, int column);
 bool pcgpu_column_default(const char *name, float *value);
 
 /* The axis of the coordinates that points up: "x", "y", "z", "-x", "-y" or "-z", which .ply keeps in a comment and .glb
- * in its node; NULL: not known. The second returns false for another name, and without memory. */
+ * in its node; NULL: not known. The second also sets it for the clouds that share the header, and returns false for
+ * another name and without memory. */
 const char *pcgpu_cloud_up(const pcgpu_cloud *cloud);
 bool pcgpu_cloud_set_up(pcgpu_cloud *cloud, const char *up);
 

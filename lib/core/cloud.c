@@ -60,16 +60,14 @@ pc_up pc_up_of(const double direction[3]) {
     return 2.0 * direction[axis] * direction[axis] > square ? up : PC_UP_AUTO;
 }
 
-pcgpu_status pc_cloud_set_up(pcgpu_context *context, pcgpu_cloud *cloud, pc_up up) {
-    if (up == PC_UP_AUTO || cloud->header) {
-        return PCGPU_OK;
+bool pc_cloud_set_up(pcgpu_cloud *cloud, pc_up up) {
+    if (up != PC_UP_AUTO && !cloud->header) {
+        cloud->header = pc_header_create();
     }
-    cloud->header = pc_header_create();
-    if (!cloud->header) {
-        return pc_fail_memory(context, sizeof *cloud->header, "the header of a cloud");
+    if (cloud->header) {
+        cloud->header->up = up;
     }
-    cloud->header->up = up;
-    return PCGPU_OK;
+    return up == PC_UP_AUTO || cloud->header;
 }
 
 const char *pcgpu_cloud_up(const pcgpu_cloud *cloud) {
@@ -77,17 +75,11 @@ const char *pcgpu_cloud_up(const pcgpu_cloud *cloud) {
 }
 
 bool pcgpu_cloud_set_up(pcgpu_cloud *cloud, const char *up) {
-    int axis = PC_UP_AUTO;
-    while (up && pc_up_names[axis] && (axis == PC_UP_AUTO || strcmp(pc_up_names[axis], up) != 0)) {
+    int axis = up ? PC_UP_X : PC_UP_AUTO;
+    while (up && pc_up_names[axis] && strcmp(pc_up_names[axis], up) != 0) {
         axis++;
     }
-    if (!pc_up_names[axis] || (up && !cloud->header && !(cloud->header = pc_header_create()))) {
-        return false;
-    }
-    if (cloud->header) {
-        cloud->header->up = (pc_up)axis;
-    }
-    return true;
+    return pc_up_names[axis] && pc_cloud_set_up(cloud, (pc_up)axis);
 }
 
 void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud) {

@@ -45,7 +45,6 @@ int pc_time_column(const pcgpu_cloud *cloud, int given);
 /* First of the three adjacent columns nx ny nz or normal_x normal_y normal_z, or -1. */
 int pc_normal_column(const pcgpu_cloud *cloud);
 
-/* What a file holds besides columns, for writers of its format. */
 /* The axis of the coordinates that points up; AUTO: not known. pc_up_names has "auto", "x", ..., "-z". */
 typedef enum pc_up { PC_UP_AUTO, PC_UP_X, PC_UP_Y, PC_UP_Z, PC_UP_MINUS_X, PC_UP_MINUS_Y, PC_UP_MINUS_Z } pc_up;
 extern const char *const pc_up_names[];
@@ -58,6 +57,7 @@ static inline float pc_up_sign(pc_up up) {
 /* The axis within 45 degrees of a direction, or AUTO. */
 pc_up pc_up_of(const double direction[3]);
 
+/* What a file holds besides columns, for writers of its format. */
 typedef struct pcgpu_header {
     int users;               /* clouds that share it */
     pc_up up;                /* of a .ply, in a line "comment up -y" */
@@ -67,13 +67,13 @@ typedef struct pcgpu_header {
     size_t size;
 } pcgpu_header;
 
-/* A header of one user, all zero; NULL without memory. */
-pcgpu_header *pc_header_create(void);
 static inline pc_up pc_cloud_up(const pcgpu_cloud *cloud) {
     return cloud->header ? cloud->header->up : PC_UP_AUTO;
 }
-/* Gives a cloud that has no header one with `up`. Errors: MEMORY. */
-pcgpu_status pc_cloud_set_up(pcgpu_context *context, pcgpu_cloud *cloud, pc_up up);
+/* False without memory. */
+bool pc_cloud_set_up(pcgpu_cloud *cloud, pc_up up);
+/* A header of one user, all zero; NULL without memory. */
+pcgpu_header *pc_header_create(void);
 void pc_header_share(pcgpu_header *header, pcgpu_cloud *cloud); /* accepts NULL */
 void pc_header_release(pcgpu_header *header);                   /* accepts NULL */
 

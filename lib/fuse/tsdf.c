@@ -243,7 +243,11 @@ static pcgpu_status extract(pcgpu_volume *v, double min_weight, bool triangles, 
     PC_TRY(pc_volume_extract(v->context, &blocks, p->voxel_size, (float)p->truncation, (float)min_weight, triangles,
                              mesh));
     add_seconds(v, "surface", begin);
-    return pc_cloud_set_up(v->context, &mesh->vertices, pc_up_of(v->upward));
+    if (!pc_cloud_set_up(&mesh->vertices, pc_up_of(v->upward))) {
+        pcgpu_mesh_free(mesh);
+        return pc_fail_memory(v->context, sizeof(pcgpu_header), "the header of a cloud");
+    }
+    return PCGPU_OK;
 }
 
 pcgpu_status pcgpu_volume_mesh(pcgpu_volume *v, double min_weight, pcgpu_mesh *mesh) {

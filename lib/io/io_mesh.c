@@ -83,9 +83,9 @@ static float *with_linear_colors(const pcgpu_cloud *v, int color) {
     return values;
 }
 
-/* The node: glTF has y up. */
+/* The node, which turns what is up to y, as glTF has it. */
 static int glb_node(char *out, size_t size, const pcgpu_cloud *v) {
-    static const double h = 0.70710678118654757; /* of a half turn about x or z, or a quarter of one: x, z, w */
+    static const double h = 0.70710678118654757; /* x, z and w of the quaternions; y is 0 */
     static const double turns[][3] = {[PC_UP_X] = {0, h, h},
                                       [PC_UP_Z] = {-h, 0, h},
                                       [PC_UP_MINUS_X] = {0, -h, h},

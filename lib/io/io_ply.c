@@ -236,7 +236,7 @@ static pcgpu_status read_ply(const pc_file *file, pc_bytes *bytes, pcgpu_cloud *
         PC_TRY_OR(done, status, pc_ply_skip(&in, e));
     }
     PC_TRY_OR(done, status, read_vertices(&in, vertex, bytes, cloud));
-    status = pc_cloud_set_up(file->context, cloud, in.ply.up);
+    status = pc_cloud_set_up(cloud, in.ply.up) ? PCGPU_OK : pc_fail_file_memory(file, sizeof *cloud->header);
 done:
     pc_ply_free(&in.ply);
     return status;

@@ -75,11 +75,10 @@ static void write_palettes(page_text *t) {
 }
 
 static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page, const page_layer *pages) {
-    static const char *const ups[] = {"", "x", "y", "z", "-x", "-y", "-z"}, *const froms[] = {"iso",  "iso",   "top",
-                                                                                              "side", "front", "iso"};
+    static const char *const froms[] = {"iso", "iso", "top", "side", "front", "iso"};
     const pc_scale *s = &scene->scale;
     fprintf(t->stream, "{\"version\":\"%s\",\"up\":\"%s\",\"from\":\"%s\",\"map\":\"%s\",\"color\":", PCGPU_VERSION,
-            ups[scene->up], froms[page->from], maps[page->map]);
+            pc_up_names[scene->up], froms[page->from], maps[page->map]);
     page_string(t, page->color);
     fputs(",\"pointSize\":", t->stream);
     page_number(t, page->point_size);

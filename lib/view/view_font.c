@@ -4,8 +4,6 @@
 
 #include "shown.h"
 
-#include <string.h>
-
 /* The width of a letter, and then its strokes, separated by blanks: points of a digit x from the left and a hexadecimal
  * digit y from the top. Capitals go from 0 to 8, the line of x is 3, letters below the line end at 11. */
 /* clang-format off */
