@@ -12,6 +12,9 @@ bool pc_cpu_has(pc_simd simd); /* this machine */
 /* For bodies that are compiled once for each vector form. */
 #define PC_INLINE static inline __attribute__((always_inline))
 
+/* For a loop of few iterations: prevents that GCC unrolls it before vectorization. */
+#define PC_KEEP_LOOP _Pragma("GCC unroll 1")
+
 /* Defines f_for(simd), which gives the PC_INLINE function f compiled for that form. */
 #define PC_SIMD_FORM_OF(f, form, target, parameters, arguments)                                                        \
     target static void f##_##form parameters {                                                                         \

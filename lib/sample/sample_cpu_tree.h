@@ -4,9 +4,6 @@
 
 #include "sample_cpu.h"
 
-/* For a loop over the children of a node: prevents that GCC unrolls it before vectorization. */
-#define PC_KEEP_LOOP _Pragma("GCC unroll 1")
-
 enum {
     PC_FANOUT = 32,
     PC_LEVELS = 7,          /* 32^7 buckets: more than there are int32 indices */
