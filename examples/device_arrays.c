@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     pcgpu_sample_params sample;
     pcgpu_sample_params_init(&sample);
     sample.count = PICKS;
-    const pcgpu_device_clouds clouds = {.data = points, .stride = cloud.columns, .count = 1, .rows = cloud.rows};
+    const pcgpu_clouds clouds = {.data = points, .stride = cloud.columns, .count = 1, .rows = cloud.rows};
     const pcgpu_device_picks picks = {.indices = allocate(PICKS * sizeof(int32_t)), .index_bytes = 4};
 
     pcgpu_voxelize_params voxelize;

@@ -19,17 +19,6 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)
 
-/* Clouds in one array of records. A record is `stride` floats, the first three of which are x y z in metres. */
-typedef struct pcgpu_device_clouds {
-    const float *data; /* device */
-    int64_t stride;    /* floats from a record to the next one, 3 or more */
-    int64_t count;     /* clouds, 1 or more */
-    int64_t rows;      /* records per cloud, if `offsets` is NULL */
-    /* Host, count + 1, ascending: cloud i has the records offsets[i] to offsets[i + 1] - 1 of `data`. NULL: `rows`
-     * records each, one cloud after the other. It may be freed after the call. */
-    const int64_t *offsets;
-} pcgpu_device_clouds;
-
 /* Picks, `params->count` (M) per cloud. */
 typedef struct pcgpu_device_picks {
     void *indices; /* device, count x M: the record of a pick, counted from 0 in each cloud; -1 behind the last pick */
@@ -44,7 +33,7 @@ typedef struct pcgpu_device_picks {
  * arrays.
  * Errors: ARGUMENT (those parameters; M of 0 or more than the records of a cloud; a stride below 3; memory that is not
  * of the context's device), UNAVAILABLE (the context has no CUDA device), MEMORY, DEVICE. */
-pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,
                                  const pcgpu_sample_params *params, const pcgpu_device_picks *picks);
 
 /* Voxels, with the shapes of pcgpu_voxels; V is at most `params->max_voxels`, and so many rows have the arrays. Rows
@@ -63,6 +52,13 @@ typedef struct pcgpu_device_voxels {
  * memory that is not of the context's device), UNAVAILABLE (the context has no CUDA device), MEMORY, DEVICE. */
 pcgpu_status pcgpu_voxelize_device(pcgpu_context *context, void *stream, const float *data, int64_t rows, int columns,
                                    const pcgpu_voxelize_params *params, const pcgpu_device_voxels *voxels);
+
+/* pcgpu_neighbors of points, queries and lists in device memory.
+ * Errors: as pcgpu_neighbors, and for memory that is not of the context's device; UNAVAILABLE (the context has no CUDA
+ * device). */
+pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,
+                                    const pcgpu_clouds *queries, const pcgpu_neighbors_params *params,
+                                    const pcgpu_neighbor_lists *lists);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -164,7 +164,7 @@ static void lay_out_inputs(layout *l, const pc_wave *w, inputs *in) {
     in->taken = (uint32_t *)cut(l, words);
 }
 
-static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const pcgpu_device_clouds *from,
+static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const pcgpu_clouds *from,
                                const pc_cloud *clouds, const device_wave *d, const inputs *in) {
     for (int first = 0; first < w->count; first += PUT_CLOUDS) {
         put_batch batch = {};
@@ -180,7 +180,7 @@ static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const p
     return PCGPU_OK;
 }
 
-static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, const pcgpu_device_clouds *from,
+static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, const pcgpu_clouds *from,
                              const pc_sample_job *jobs, pc_cloud *clouds, inputs in, const pcgpu_device_picks *picks) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
     pc_arena *arena = &pc_cuda_of(context)->arena;
@@ -209,7 +209,7 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, const pcg
     return PCGPU_OK;
 }
 
-static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_device_clouds *from, const pcgpu_sample_params *p,
+static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_clouds *from, const pcgpu_sample_params *p,
                               const pcgpu_device_picks *picks, pc_sample_job *jobs, pc_cloud *clouds) {
     const pc_cuda_sample_variant variant = {};
     const inputs in = {NULL,           from->stride, p->start == PCGPU_START_INDEX ? p->start_index : -1,
@@ -225,7 +225,7 @@ static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_device_clouds 
     return PCGPU_OK;
 }
 
-extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *from,
+extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *from,
                                               const pcgpu_sample_params *p, const pcgpu_device_picks *picks) {
     pc_cuda *cuda = pc_cuda_of(context);
     PC_TRY(pc_cuda_start(context));

@@ -30,11 +30,11 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_para
     return PCGPU_OK;
 }
 
-int64_t pc_device_rows(const pcgpu_device_clouds *clouds, int64_t i) {
+int64_t pc_device_rows(const pcgpu_clouds *clouds, int64_t i) {
     return clouds->offsets ? clouds->offsets[i + 1] - clouds->offsets[i] : clouds->rows;
 }
 
-static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_device_clouds *c, const pcgpu_sample_params *p) {
+static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, const pcgpu_sample_params *p) {
     if (!c->data || c->stride < 3 || c->count < 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "%lld clouds with a stride of %lld; give 1 or more clouds with 3 or more floats per record",
@@ -59,7 +59,7 @@ static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_device_clou
     return PCGPU_OK;
 }
 
-pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,
                                  const pcgpu_sample_params *params, const pcgpu_device_picks *picks) {
     if (!context->cuda) {
         return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,

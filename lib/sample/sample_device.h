@@ -10,10 +10,10 @@ extern "C" {
 #endif
 
 /* The records of cloud i. */
-int64_t pc_device_rows(const pcgpu_device_clouds *clouds, int64_t i);
+int64_t pc_device_rows(const pcgpu_clouds *clouds, int64_t i);
 
 /* pcgpu_sample_device after its checks, but for that of the pointers. */
-pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,
                                    const pcgpu_sample_params *params, const pcgpu_device_picks *picks);
 
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ void sample_device(nb::tuple points, nb::dict values, nb::tuple picks, int devic
     pcgpu_sample_params_init(&params);
     fill(&params, sample_params_fields, values, "sample");
     const auto offsets = points[4].is_none() ? std::vector<int64_t>() : nb::cast<std::vector<int64_t>>(points[4]);
-    const pcgpu_device_clouds clouds = {address<const float>(points[0]), nb::cast<int64_t>(points[1]),
+    const pcgpu_clouds clouds = {address<const float>(points[0]), nb::cast<int64_t>(points[1]),
                                         nb::cast<int64_t>(points[2]), nb::cast<int64_t>(points[3]),
                                         offsets.empty() ? nullptr : offsets.data()};
     const pcgpu_device_picks out = {address<void>(picks[0]), 4, address<float>(picks[1]), address<int32_t>(picks[2])};

@@ -14,7 +14,7 @@ typedef struct call {
     pcgpu_context *cpu, *cuda;
     void *stream;
     float *host;
-    pcgpu_device_clouds clouds;
+    pcgpu_clouds clouds;
     pcgpu_device_picks picks;
     pcgpu_sample_params params;
     pcgpu_status status;
@@ -105,7 +105,7 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
     }
     float *data = device_take(floats * sizeof(float));
     device_up(data, c->host, floats * sizeof(float));
-    c->clouds = (pcgpu_device_clouds){data, stride, count, most, ragged ? offsets : NULL};
+    c->clouds = (pcgpu_clouds){data, stride, count, most, ragged ? offsets : NULL};
     pcgpu_sample_params_init(&c->params);
     c->params.count = random_bits() % 5 == 0 ? least : 1 + random_bits() % least;
     c->params.drop_origin = random_bits() % 2;
@@ -155,12 +155,12 @@ static void check_refusals(call *c) {
     };
     static float host[400];
     float *data = device_take(4000);
-    const pcgpu_device_clouds clouds[] = {[GOOD] = {data, 4, 1, 100, NULL},
-                                          [STRIDE] = {data, 2, 1, 100, NULL},
-                                          [FALLING] = {data, 4, 2, 100, falling},
-                                          [HOST] = {host, 4, 1, 100, NULL}};
+    const pcgpu_clouds clouds[] = {[GOOD] = {data, 4, 1, 100, NULL},
+                                   [STRIDE] = {data, 2, 1, 100, NULL},
+                                   [FALLING] = {data, 4, 2, 100, falling},
+                                   [HOST] = {host, 4, 1, 100, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const pcgpu_device_clouds *of = &clouds[cases[i].clouds];
+        const pcgpu_clouds *of = &clouds[cases[i].clouds];
         const pcgpu_device_picks picks = {(void *)(uintptr_t)of->data, cases[i].index_bytes, NULL, NULL};
         pcgpu_sample_params p = cases[i].p;
         p.struct_size = sizeof p;
@@ -200,7 +200,7 @@ void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t 
     const size_t bytes = (size_t)scan->rows * 4 * sizeof(float);
     float *data = device_take(bytes);
     device_up(data, scan->data, bytes);
-    c->clouds = (pcgpu_device_clouds){data, 4, 1, scan->rows, NULL};
+    c->clouds = (pcgpu_clouds){data, 4, 1, scan->rows, NULL};
     pcgpu_sample_params_init(&c->params);
     c->params.count = m;
     c->picks = (pcgpu_device_picks){device_take((size_t)m * 8), 8, device_take((size_t)m * 4), device_take(4)};
