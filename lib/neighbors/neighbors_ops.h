@@ -1,0 +1,36 @@
+/* The operations of a back end for neighbours. All pointers are host pointers. */
+#ifndef PC_NEIGHBORS_OPS_H
+#define PC_NEIGHBORS_OPS_H
+
+#include "backend.h"
+#include "pcgpu_device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A call after its checks. */
+typedef struct pc_neighbors_job {
+    pcgpu_clouds points, queries;
+    int k;         /* 0: only counts */
+    bool first;    /* the lowest indices, not the nearest points */
+    float squared; /* of the radius; infinity: no limit */
+    pcgpu_neighbor_lists lists;
+} pc_neighbors_job;
+
+/* Where the records of cloud i begin, and of `count`, where they end. */
+static inline int64_t pc_clouds_begin(const pcgpu_clouds *clouds, int64_t i) {
+    return clouds->offsets ? clouds->offsets[i] : clouds->rows * i;
+}
+
+typedef struct pc_neighbors_ops {
+    pcgpu_status (*search)(pcgpu_context *context, const pc_neighbors_job *job);
+} pc_neighbors_ops;
+
+/* The same with arrays in device memory, on a stream of the caller. */
+pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *stream, const pc_neighbors_job *job);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
