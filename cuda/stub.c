@@ -1,6 +1,7 @@
 /* Takes the place of the CUDA back end in a build without nvcc, so that no call site needs to know. */
 #include "backend.h"
 #include "ndt_cuda.h"
+#include "neighbors_ops.h"
 #include "sample_cuda.h"
 #include "sample_device.h"
 #include "voxelize_cuda.h"
@@ -40,8 +41,12 @@ pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int 
     return start(context);
 }
 
-pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_device_clouds *clouds,
+pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,
                                    const pcgpu_sample_params *params, const pcgpu_device_picks *picks) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *stream, const pc_neighbors_job *job) {
     return start(context);
 }
 

@@ -16,6 +16,7 @@ lib/core lib
 lib/io lib/core
 lib/scan lib lib/core
 lib/sample lib lib/core lib/scan
+lib/neighbors lib lib/core lib/scan lib/sample
 lib/voxelize lib lib/core
 lib/register lib/core lib/scan lib/register/features lib/register/icp lib/register/ndt
 lib/register/all lib/core lib/scan lib/register lib/register/features
@@ -27,9 +28,10 @@ lib/fuse lib/core lib/register/projective
 lib/map lib lib/core lib/register/icp
 lib/view lib lib/core lib/io
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
-cuda lib/core lib/sample lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
+cuda lib/core lib/sample lib/neighbors lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
 cuda/sample cuda/core lib/sample
+cuda/neighbors cuda/core cuda/sample lib/neighbors
 cuda/voxelize cuda/core lib/voxelize
 cuda/register/icp cuda/core lib/register/icp
 cuda/register/ndt cuda/core lib/core lib/register/ndt
@@ -168,10 +170,10 @@ while read -r folder most; do
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
 cmd 19230
-lib 42480
-cuda 12360
+lib 43240
+cuda 13000
 python 4230
-tests 43040
+tests 43520
 END
 
 # The most lines of the documents, and the most words of the manual.

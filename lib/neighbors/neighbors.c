@@ -1,0 +1,105 @@
+/* Neighbours: checks of the parameters, the choice of the back end. */
+#include "neighbors_ops.h"
+
+#include <string.h>
+
+void pcgpu_neighbors_params_init_sized(pcgpu_neighbors_params *params, size_t struct_size) {
+    const pcgpu_neighbors_params initial = {.k = 1};
+    pc_struct_init(params, struct_size, &initial, sizeof initial);
+}
+
+static pcgpu_status check_params(pcgpu_context *context, const pcgpu_neighbors_params *p) {
+    PC_TRY(pc_struct_check(context, "pcgpu_neighbors_params", p->struct_size, sizeof *p));
+    if (p->k < 0 || p->k > PCGPU_NEIGHBORS_MOST) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d neighbours per query; give 1 to %d", p->k,
+                       PCGPU_NEIGHBORS_MOST);
+    }
+    if (p->order != PCGPU_NEIGHBORS_NEAREST && p->order != PCGPU_NEIGHBORS_FIRST) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "neighbours in order %d; give NEAREST or FIRST", (int)p->order);
+    }
+    const bool unlimited = p->radius == 0.0f && p->order == PCGPU_NEIGHBORS_NEAREST && p->k > 0;
+    if (!unlimited && !(p->radius > 0.0f && isfinite(p->radius * p->radius))) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a radius of %g m; give a number above 0 and up to 1e19",
+                       (double)p->radius);
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, const char *what) {
+    if (c->stride < 3 || c->stride > INT32_MAX || c->count < 1) {
+        return pc_fail(
+            context, PCGPU_ERROR_ARGUMENT,
+            "%s are %lld clouds with a stride of %lld; give 1 or more clouds with 3 or more floats per record", what,
+            (long long)c->count, (long long)c->stride);
+    }
+    for (int64_t i = 0; i < c->count; i++) {
+        const int64_t begin = pc_clouds_begin(c, i), rows = pc_clouds_begin(c, i + 1) - begin;
+        if (rows < 0 || rows > INT32_MAX || begin < 0 || (rows > 0 && !c->data)) {
+            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "cloud %lld of %s has %lld records; give offsets that ascend",
+                           (long long)i, what, (long long)rows);
+        }
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status make_job(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,
+                             const pcgpu_neighbors_params *p, const pcgpu_neighbor_lists *lists,
+                             pc_neighbors_job *job) {
+    PC_TRY(check_params(context, p));
+    PC_TRY(check_clouds(context, points, "the points"));
+    PC_TRY(check_clouds(context, queries, "the queries"));
+    if (points->count != queries->count) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld clouds of points and %lld of queries; give one for each",
+                       (long long)points->count, (long long)queries->count);
+    }
+    if (p->k > 0 && (!lists->indices || (lists->index_bytes != 4 && lists->index_bytes != 8))) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "indices of %d bytes; give memory for 4 or 8 each",
+                       lists->index_bytes);
+    }
+    *job = (pc_neighbors_job){.points = *points, .queries = *queries, .k = p->k, .lists = *lists};
+    job->first = p->order == PCGPU_NEIGHBORS_FIRST && p->k > 0;
+    job->squared = p->radius > 0.0f ? p->radius * p->radius : INFINITY;
+    return PCGPU_OK;
+}
+
+/* For AUTO: on one CPU thread, and on a started device with copies of all arrays. */
+static void estimate(const pc_neighbors_job *job, double *cpu, double *cuda) {
+    const double points = (double)(pc_clouds_begin(&job->points, job->points.count) - pc_clouds_begin(&job->points, 0));
+    const double queries =
+        (double)(pc_clouds_begin(&job->queries, job->queries.count) - pc_clouds_begin(&job->queries, 0));
+    *cpu = points * 60e-9 + queries * (600e-9 + job->k * 30e-9);
+    *cuda = 200e-6 + (points + queries) * 2e-9 + queries * (job->k + 1) * 2e-9;
+}
+
+pcgpu_status pcgpu_neighbors(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,
+                             const pcgpu_neighbors_params *params, const pcgpu_neighbor_lists *lists, pcgpu_run *run) {
+    pc_neighbors_job job;
+    pcgpu_run own = {0};
+    const pc_backend *backend = NULL;
+    double cpu, cuda;
+    pcgpu_status status;
+    PC_TRY(make_job(context, points, queries, params, lists, &job));
+    estimate(&job, &cpu, &cuda);
+    do {
+        status = pc_choose_backend(context, cpu, cuda, &own, &backend);
+        const double begin = pc_now();
+        status = status == PCGPU_OK ? backend->neighbors->search(context, &job) : status;
+        pc_stage(&own, "search", begin);
+    } while (pc_goes_to_cpu(context, backend, status));
+    if (run) {
+        *run = status == PCGPU_OK ? own : (pcgpu_run){0};
+    }
+    return status;
+}
+
+pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,
+                                    const pcgpu_clouds *queries, const pcgpu_neighbors_params *params,
+                                    const pcgpu_neighbor_lists *lists) {
+    pc_neighbors_job job;
+    if (!context->cuda) {
+        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
+    }
+    PC_TRY(make_job(context, points, queries, params, lists, &job));
+    return pc_cuda_neighbors_device(context, stream, &job);
+}

@@ -1,0 +1,340 @@
+/* Neighbours on the CPU: each thread searches the tree of the points for groups of queries, which are the leaves of a
+ * tree of their own. Children of a node are visited in the order of their distance from the middle of the group. */
+#include "neighbors_tree.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    MOST_PARTS = 256,
+    GROUPS_PER_PART = 4, /* at least */
+    KEYS = 8             /* a list of keys is a multiple, for vectors */
+};
+
+typedef struct search {
+    const pc_neighbors_job *job;
+    const pc_neighbors_tree *points, *queries;
+    int64_t points_begin, queries_begin; /* records of the clouds */
+    int room, stride;                    /* keys per list; from a list to the next one */
+    int parts;
+    int64_t *keys; /* of each part: PC_LEAF lists */
+    pc_simd simd;
+} search;
+
+/* A group of queries and what is open of the tree. */
+typedef struct group {
+    int64_t id;
+    int queries;
+    float low[3], high[3], middle[3];
+    const float *at[3];      /* PC_LEAF */
+    int32_t limit[PC_LEAF];  /* of each list */
+    int32_t counts[PC_LEAF]; /* points within the radius, for k = 0 */
+    int32_t largest;         /* limit */
+    int64_t node[PC_NEIGHBORS_LEVELS];
+    uint32_t open[PC_NEIGHBORS_LEVELS]; /* children to be visited */
+    int32_t far[PC_NEIGHBORS_LEVELS][PC_LEAF], near[PC_NEIGHBORS_LEVELS][PC_LEAF];
+} group;
+
+/* ---- lists ------------------------------------------------------------------------------------------------------- */
+
+/* Inserts a key that is below keys[0], which leaves. keys[room] is -1. In whole blocks: a load that spans two stores
+ * before it has to wait for both. */
+typedef int64_t key_block __attribute__((vector_size(KEYS * sizeof(int64_t))));
+#ifdef __clang__
+#define SHIFT_BLOCK(a, b) __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8)
+#else
+#define SHIFT_BLOCK(a, b) __builtin_shuffle(a, b, (key_block){1, 2, 3, 4, 5, 6, 7, 8})
+#endif
+
+PC_INLINE void insert(int64_t *keys, int room, int64_t key) {
+    key_block *block = (key_block *)(void *)keys;
+    for (int j = 0; j < room && keys[j] > key; j += KEYS, block++) {
+        const key_block next = SHIFT_BLOCK(block[0], block[1]);
+        const key_block above = block[0]<key, least = (block[0] & above) | (key & ~above), later = next> least;
+        block[0] = (next & later) | (least & ~later);
+    }
+}
+
+/* Offers the points of a leaf to query q; `valid` has a bit for each. */
+PC_INLINE void scan_leaf(const search *s, group *g, int q, int64_t leaf, uint32_t valid, int64_t *keys) {
+    const pc_neighbors_tree *t = s->points;
+    const bool first = s->job->first;
+    const int room = s->room;
+    const float *x = t->at[0] + leaf * PC_LEAF, *y = t->at[1] + leaf * PC_LEAF, *z = t->at[2] + leaf * PC_LEAF;
+    const float qx = g->at[0][q], qy = g->at[1][q], qz = g->at[2][q];
+    const int32_t *rows = t->rows + leaf * PC_LEAF, limit = g->limit[q];
+    const int32_t lowest = first ? (int32_t)keys[0] : INT32_MAX;
+    int32_t bits[PC_LEAF];
+    uint32_t mask = 0;
+    for (int c = 0; c < PC_LEAF; c++) {
+        bits[c] = pc_float_bits(pc_squared_distance(x[c], y[c], z[c], qx, qy, qz));
+    }
+    for (int c = 0; c < PC_LEAF; c++) {
+        mask |= (bits[c] < limit) & (rows[c] < lowest) ? 1u << c : 0u;
+    }
+    mask &= valid;
+    if (s->job->k == 0) {
+        g->counts[q] += __builtin_popcount(mask);
+        return;
+    }
+    if (mask == 0) {
+        return;
+    }
+    for (; mask; mask &= mask - 1) {
+        const int c = __builtin_ctz(mask);
+        const int64_t key = first ? rows[c] : pc_neighbor_key(bits[c], rows[c]);
+        if (key < keys[0]) {
+            insert(keys, room, key);
+        }
+    }
+    g->limit[q] = pc_neighbor_limit(first, s->job->squared, keys[0]);
+}
+
+/* A bit for each query whose list may change by a point in box c of `b`. */
+PC_INLINE uint32_t near_queries(const group *g, const pc_boxes *b, int c) {
+    const float lx = b->low[0][c], ly = b->low[1][c], lz = b->low[2][c];
+    const float hx = b->high[0][c], hy = b->high[1][c], hz = b->high[2][c];
+    const float *x = g->at[0], *y = g->at[1], *z = g->at[2];
+    uint32_t near = 0;
+    for (int q = 0; q < PC_LEAF; q++) {
+        const float dx = pc_gap(lx, hx, x[q], x[q]), dy = pc_gap(ly, hy, y[q], y[q]), dz = pc_gap(lz, hz, z[q], z[q]);
+        near |= pc_float_bits((dx * dx + dy * dy) + dz * dz) < g->limit[q] ? 1u << q : 0u;
+    }
+    return near & UINT32_MAX >> (PC_LEAF - g->queries);
+}
+
+PC_INLINE void scan_for_all(const search *s, group *g, int64_t leaf, int64_t *keys) {
+    const uint32_t valid = UINT32_MAX >> (PC_LEAF - pc_leaf_points(s->points, leaf));
+    uint32_t near = near_queries(g, &s->points->level[0][leaf / PC_LEAF], (int)(leaf % PC_LEAF));
+    if (near == 0) {
+        return;
+    }
+    for (; near; near &= near - 1) {
+        const int q = __builtin_ctz(near);
+        scan_leaf(s, g, q, leaf, valid, keys + (int64_t)q * s->stride);
+    }
+    int32_t largest = 0;
+    for (int q = 0; q < PC_LEAF; q++) {
+        largest = g->limit[q] > largest ? g->limit[q] : largest;
+    }
+    g->largest = largest;
+}
+
+/* ---- the tree ---------------------------------------------------------------------------------------------------- */
+
+PC_INLINE void open_node(const search *s, group *g, int l, int64_t node) {
+    const pc_neighbors_tree *t = s->points;
+    const pc_boxes *b = &t->level[l][node];
+    int64_t children = t->leaves;
+    for (int k = 0; k < l; k++) {
+        children = (children + PC_LEAF - 1) / PC_LEAF;
+    }
+    children -= node * PC_LEAF;
+    const float mx = g->middle[0], my = g->middle[1], mz = g->middle[2];
+    int32_t *far = g->far[l], *near = g->near[l], largest = g->largest;
+    uint32_t open = 0;
+    for (int c = 0; c < PC_LEAF; c++) {
+        const float dx = pc_gap(b->low[0][c], b->high[0][c], g->low[0], g->high[0]);
+        const float dy = pc_gap(b->low[1][c], b->high[1][c], g->low[1], g->high[1]);
+        const float dz = pc_gap(b->low[2][c], b->high[2][c], g->low[2], g->high[2]);
+        far[c] = pc_float_bits((dx * dx + dy * dy) + dz * dz);
+    }
+    for (int c = 0; c < PC_LEAF; c++) {
+        const float dx = pc_gap(b->low[0][c], b->high[0][c], mx, mx), dy = pc_gap(b->low[1][c], b->high[1][c], my, my);
+        const float dz = pc_gap(b->low[2][c], b->high[2][c], mz, mz);
+        near[c] = pc_float_bits((dx * dx + dy * dy) + dz * dz);
+    }
+    for (int c = 0; c < PC_LEAF; c++) {
+        open |= far[c] < largest ? 1u << c : 0u;
+    }
+    g->node[l] = node;
+    g->open[l] = children < PC_LEAF ? open & ((1u << children) - 1) : open;
+}
+
+/* The open child that is nearest to the middle of the group; it is not open any more. */
+PC_INLINE int next_child(group *g, int l) {
+    uint32_t left = g->open[l];
+    int best = __builtin_ctz(left);
+    for (left &= left - 1; left; left &= left - 1) {
+        const int c = __builtin_ctz(left);
+        best = g->near[l][c] < g->near[l][best] ? c : best;
+    }
+    g->open[l] &= ~(1u << best);
+    return best;
+}
+
+PC_INLINE void search_tree(const search *s, group *g, int64_t *keys) {
+    const int top = s->points->levels - 1;
+    const int64_t own = s->points == s->queries ? g->id : -1;
+    int l = top;
+    if (own >= 0) {
+        scan_for_all(s, g, own, keys);
+    }
+    open_node(s, g, top, 0);
+    while (l <= top) {
+        if (g->open[l] == 0) {
+            l++;
+            continue;
+        }
+        const int c = next_child(g, l);
+        const int64_t child = g->node[l] * PC_LEAF + c;
+        if (g->far[l][c] >= g->largest) {
+            continue;
+        }
+        if (l > 0) {
+            if (near_queries(g, &s->points->level[l][g->node[l]], c)) {
+                open_node(s, g, --l, child);
+            }
+        } else if (child != own) {
+            scan_for_all(s, g, child, keys);
+        }
+    }
+}
+
+/* ---- groups ------------------------------------------------------------------------------------------------------ */
+
+/* The distances of the points of the lowest indices, which their keys do not have. */
+static void find_distances(const search *s, const group *g, int q, const int32_t *indices, int32_t count, float *to) {
+    const pcgpu_clouds *c = &s->job->points;
+    for (int32_t j = 0; j < count; j++) {
+        const float *p = c->data + (s->points_begin + indices[j]) * c->stride;
+        to[j] = sqrtf(pc_squared_distance(p[0], p[1], p[2], g->at[0][q], g->at[1][q], g->at[2][q]));
+    }
+}
+
+/* Writes k entries from entry `at` on. */
+static void write_entries(const pcgpu_neighbor_lists *lists, int64_t at, int k, const int32_t *indices,
+                          const float *distances) {
+    for (int j = 0; j < k && lists->index_bytes == 8; j++) {
+        ((int64_t *)lists->indices)[at + j] = indices[j];
+    }
+    if (lists->index_bytes == 4) {
+        memcpy((int32_t *)lists->indices + at, indices, (size_t)k * sizeof *indices);
+    }
+    if (lists->distances) {
+        memcpy(lists->distances + at, distances, (size_t)k * sizeof *distances);
+    }
+}
+
+PC_INLINE void write_lists(const search *s, const group *g, const int64_t *keys) {
+    const pc_neighbors_job *job = s->job;
+    const int64_t empty = pc_neighbor_empty(job->first, job->squared);
+    const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
+    const int k = job->k;
+    int32_t indices[PCGPU_NEIGHBORS_MOST];
+    float distances[PCGPU_NEIGHBORS_MOST];
+    for (int q = 0; q < g->queries; q++, keys += s->stride) {
+        const int64_t record = s->queries_begin + rows[q];
+        int32_t count = 0;
+        for (int j = 0; j < k; j++) {
+            const int64_t key = keys[k - 1 - j];
+            const bool there = key < empty;
+            indices[j] = there ? (int32_t)(key & INT32_MAX) : -1;
+            distances[j] = sqrtf(there ? pc_bits_float((int32_t)(key >> 32)) : INFINITY);
+            count += there;
+        }
+        if (job->first) {
+            find_distances(s, g, q, indices, count, distances);
+        }
+        if (k > 0) {
+            write_entries(&job->lists, record * k, k, indices, distances);
+        }
+        if (job->lists.counts) {
+            job->lists.counts[record] = k == 0 ? g->counts[q] : count;
+        }
+    }
+}
+
+PC_INLINE void search_group(const search *s, int64_t id, int64_t *keys) {
+    const pc_neighbors_job *job = s->job;
+    const pc_boxes *b = &s->queries->level[0][id / PC_LEAF];
+    const int64_t empty = pc_neighbor_empty(job->first, job->squared);
+    group g = {.id = id, .queries = pc_leaf_points(s->queries, id)};
+    for (int a = 0; a < 3; a++) {
+        g.at[a] = s->queries->at[a] + id * PC_LEAF;
+        g.low[a] = b->low[a][id % PC_LEAF];
+        g.high[a] = b->high[a][id % PC_LEAF];
+        g.middle[a] = 0.5f * g.low[a] + 0.5f * g.high[a];
+    }
+    g.largest = pc_neighbor_limit(job->first, job->squared, empty);
+    for (int q = 0; q < PC_LEAF; q++) {
+        g.limit[q] = q < g.queries ? g.largest : 0;
+        for (int j = 0; j < s->stride; j++) {
+            keys[q * s->stride + j] = j < job->k ? empty : -1;
+        }
+    }
+    if (s->points->n > 0) {
+        search_tree(s, &g, keys);
+    }
+    write_lists(s, &g, keys);
+}
+
+PC_INLINE void search_part(const search *s, int part) {
+    int64_t *keys = s->keys + (int64_t)part * PC_LEAF * s->stride;
+    const int64_t end = s->queries->leaves * (part + 1) / s->parts;
+    for (int64_t id = s->queries->leaves * part / s->parts; id < end; id++) {
+        search_group(s, id, keys);
+    }
+}
+
+PC_SIMD_FORMS_OF(search_part, (const search *s, int part), (s, part))
+
+static void run_part(void *state, int part) {
+    const search *s = state;
+    search_part_for(s->simd)(s, part);
+}
+
+/* The lists of the records of a cloud, as if none had a neighbour. */
+static void write_empty(const pc_neighbors_job *job, int64_t begin, int64_t end) {
+    const int32_t none = -1;
+    const float infinite = INFINITY;
+    for (int64_t at = begin * job->k; at < end * job->k; at++) {
+        write_entries(&job->lists, at, 1, &none, &infinite);
+    }
+    for (int64_t record = begin; record < end && job->lists.counts; record++) {
+        job->lists.counts[record] = 0;
+    }
+}
+
+static pcgpu_status search_cloud(pcgpu_context *context, const pc_neighbors_job *job, int64_t cloud, bool same) {
+    pc_neighbors_tree points, queries = {0};
+    search s = {.job = job,
+                .points = &points,
+                .queries = same ? &points : &queries,
+                .points_begin = pc_clouds_begin(&job->points, cloud),
+                .queries_begin = pc_clouds_begin(&job->queries, cloud),
+                .room = (job->k + KEYS - 1) / KEYS * KEYS,
+                .stride = (job->k + KEYS - 1) / KEYS * KEYS + KEYS,
+                .simd = pc_context_simd(context)};
+    const int64_t end = pc_clouds_begin(&job->queries, cloud + 1);
+    pcgpu_status status;
+    PC_TRY(pc_neighbors_tree_build(context, &job->points, cloud, &points));
+    PC_TRY_OR(done, status, same ? PCGPU_OK : pc_neighbors_tree_build(context, &job->queries, cloud, &queries));
+    if (s.queries->n < end - s.queries_begin) {
+        write_empty(job, s.queries_begin, end);
+    }
+    const int64_t most = (s.queries->leaves + GROUPS_PER_PART - 1) / GROUPS_PER_PART;
+    s.parts = most < MOST_PARTS ? (int)most : MOST_PARTS;
+    const size_t bytes = (size_t)s.parts * PC_LEAF * (size_t)s.stride * sizeof *s.keys;
+    s.keys = s.parts ? aligned_alloc(sizeof(key_block), bytes) : NULL;
+    if (s.parts && !s.keys) {
+        status = pc_fail_memory(context, bytes, "the neighbours");
+        goto done;
+    }
+    pc_run_parts(context, s.parts, run_part, &s);
+done:
+    free(s.keys);
+    pc_neighbors_tree_free(&points);
+    pc_neighbors_tree_free(&queries);
+    return status;
+}
+
+static pcgpu_status search_clouds(pcgpu_context *context, const pc_neighbors_job *job) {
+    const bool same = memcmp(&job->points, &job->queries, sizeof job->points) == 0;
+    for (int64_t i = 0; i < job->points.count; i++) {
+        PC_TRY(search_cloud(context, job, i, same));
+    }
+    return PCGPU_OK;
+}
+
+const pc_neighbors_ops pc_cpu_neighbors_ops = {.search = search_clouds};
