@@ -6,7 +6,7 @@
 
 int main(void) {
     SIZES(array, camera, cloud, depth);
-    SIZES(depth_counts, depth_odometry_params, device_clouds, device_info);
+    SIZES(depth_counts, depth_odometry_params, clouds, device_info);
     SIZES(device_picks, device_voxels, evaluation, file_info);
     SIZES(format_info, indices, loop, loops_params);
     SIZES(depth_loops_params, loops_result, map_params, map_stats);
@@ -15,8 +15,7 @@ int main(void) {
     SIZES(pose_graph_result, read_options, register_depth_params, register_params);
     SIZES(registration, run, sample_params, sampled);
     SIZES(segment_error, settings, volume_counts, volume_params);
-    SIZE(volume_stats);
-    SIZE(voxelize_params);
+    SIZES(neighbor_lists, neighbors_params, volume_stats, voxelize_params);
     SIZE(voxels);
     return 0;
 }

@@ -71,10 +71,12 @@ int main(int argc, char **argv) {
         }
         time_device_sample(&bed, &scan, 1024);
         time_device_sample(&bed, &scan, 4096);
+        time_device_neighbors(&bed, &scan);
         time_device_voxelize(&bed, &scan);
         pcgpu_cloud_free(&scan);
     } else {
         check_device_sample(&bed);
+        check_device_neighbors(&bed);
         check_device_voxelize(&bed);
     }
     device_stream_close(bed.stream);
