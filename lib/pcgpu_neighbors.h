@@ -35,14 +35,17 @@ typedef struct pcgpu_neighbors_params {
     pcgpu_neighbors_order order;
     int k;        /* 1 to PCGPU_NEIGHBORS_MOST neighbours per query; 0: only their number within the radius */
     float radius; /* metres; 0 (default) = no limit, for NEAREST with k alone */
+    bool pad;     /* entries behind the last neighbour repeat the first one, without one they are record 0 at infinity;
+                     as in PointNet++ */
+    bool global;  /* indices count from record 0 of `data`, not from the first record of the cloud */
 } pcgpu_neighbors_params;
 
 /* The neighbours of each record of the queries, in memory of the caller. */
 typedef struct pcgpu_neighbor_lists {
-    void *indices;    /* queries x k: the record, counted from 0 in its cloud; -1 behind the last neighbour */
+    void *indices; /* queries x k: the record, counted from 0 in its cloud; -1 behind the last neighbour, unless pad */
     int index_bytes;  /* 4: int32, 8: int64 */
-    float *distances; /* queries x k, metres, or NULL; infinity behind the last neighbour */
-    int32_t *counts;  /* queries, or NULL: the entries before the first -1; for k = 0 all points within the radius */
+    float *distances; /* queries x k, metres, or NULL; infinity behind the last neighbour, unless pad */
+    int32_t *counts;  /* queries, or NULL: the neighbours listed; for k = 0 all points within the radius */
 } pcgpu_neighbor_lists;
 
 void pcgpu_neighbors_params_init_sized(pcgpu_neighbors_params *params, size_t struct_size);

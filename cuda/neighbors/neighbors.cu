@@ -315,9 +315,11 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_neighbors_job *job
     if (queries->points == 0) {
         return PCGPU_OK;
     }
+    const int64_t begin = job->global ? pc_clouds_begin(&job->points, points->first) : -1;
     const pc_neighbors_call call = {on.points.trees, same ? on.points.trees : on.queries.trees,
                                     on.points_data,  job->points.stride,
-                                    job->k,          job->squared,
+                                    begin,           job->k,
+                                    job->squared,    job->pad,
                                     on.lists};
     const pcgpu_status status = job->k == 0  ? search<1, PC_MODE_COUNT>(context, queries, &call, same)
                                 : job->first ? search_k<PC_MODE_FIRST>(context, queries, &call, same)

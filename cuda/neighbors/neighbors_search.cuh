@@ -25,8 +25,10 @@ typedef struct pc_neighbors_call {
     const pc_neighbors_cloud *points, *queries;
     const float *data; /* of the points, for distances of the first ones */
     int64_t stride;
+    int64_t begin; /* the record of `data` at the begin of the wave, for global indices; -1: indices of clouds */
     int k;
     float squared;
+    bool pad;
     pcgpu_neighbor_lists lists;
 } pc_neighbors_call;
 
@@ -171,29 +173,38 @@ template <int K, pc_neighbors_mode MODE>
 __device__ static void write_list(const pc_neighbors_call &call, const pc_neighbors_cloud &points, const pc_group<K> &g,
                                   int64_t record, int64_t empty) {
     const pcgpu_neighbor_lists &lists = call.lists;
+    const int64_t begin = call.begin >= 0 ? call.begin + points.record : 0;
     int32_t count = 0;
+    int64_t nearest = empty; /* or the first */
+#pragma unroll(K <= 64 ? K : 1)
+    for (int j = 0; j < K; j++) {
+        nearest = j == call.k - 1 ? g.list.key[j] : nearest;
+    }
 #pragma unroll(K <= 64 ? K : 1)
     for (int j = 0; j < K; j++) {
         if (j < call.k && MODE != PC_MODE_COUNT) {
-            const int64_t at = record * call.k + call.k - 1 - j, key = g.list.key[j];
+            const int64_t at = record * call.k + call.k - 1 - j;
+            int64_t key = g.list.key[j];
+            count += key < empty;
+            key = key < empty || !call.pad ? key : nearest;
             const bool there = key < empty;
-            const int32_t index = there ? (int32_t)(key & INT32_MAX) : -1;
+            const int32_t own = (int32_t)(key & INT32_MAX);
+            const int64_t index = there ? begin + own : call.pad ? 0 : -1;
             if (lists.index_bytes == 8) {
                 ((int64_t *)lists.indices)[at] = index;
             } else {
-                ((int32_t *)lists.indices)[at] = index;
+                ((int32_t *)lists.indices)[at] = (int32_t)index;
             }
             if (lists.distances) {
                 float squared = INFINITY;
                 if (there && MODE == PC_MODE_FIRST) {
-                    const float *p = call.data + (points.record + index) * call.stride;
+                    const float *p = call.data + (points.record + own) * call.stride;
                     squared = pc_squared_distance(p[0], p[1], p[2], g.x, g.y, g.z);
                 } else if (there) {
                     squared = pc_bits_float((int32_t)(key >> 32));
                 }
                 lists.distances[at] = sqrtf(squared);
             }
-            count += there;
         }
     }
     if (lists.counts) {

@@ -52,11 +52,17 @@ static pcgpu_status make_job(pcgpu_context *context, const pcgpu_clouds *points,
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld clouds of points and %lld of queries; give one for each",
                        (long long)points->count, (long long)queries->count);
     }
+    if (p->global && lists->index_bytes == 4 && pc_clouds_begin(points, points->count) > INT32_MAX) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "int32 does not hold the indices of %lld records; give 8 bytes",
+                       (long long)pc_clouds_begin(points, points->count));
+    }
     if (p->k > 0 && (!lists->indices || (lists->index_bytes != 4 && lists->index_bytes != 8))) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "indices of %d bytes; give memory for 4 or 8 each",
                        lists->index_bytes);
     }
     *job = (pc_neighbors_job){.points = *points, .queries = *queries, .k = p->k, .lists = *lists};
+    job->pad = p->pad;
+    job->global = p->global;
     job->first = p->order == PCGPU_NEIGHBORS_FIRST && p->k > 0;
     job->squared = p->radius > 0.0f ? p->radius * p->radius : INFINITY;
     return PCGPU_OK;

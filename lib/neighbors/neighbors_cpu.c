@@ -202,16 +202,23 @@ static void find_distances(const search *s, const group *g, int q, const int32_t
     }
 }
 
-/* Writes k entries from entry `at` on. */
-static void write_entries(const pcgpu_neighbor_lists *lists, int64_t at, int k, const int32_t *indices,
-                          const float *distances) {
+/* Writes k entries from entry `at` on, of which `count` are neighbours. */
+static void write_entries(const pc_neighbors_job *job, int64_t at, int64_t begin, int count, int32_t *indices,
+                          float *distances) {
+    const pcgpu_neighbor_lists *lists = &job->lists;
+    const int k = job->k;
+    for (int j = count; j < k; j++) {
+        indices[j] = !job->pad ? -1 : count > 0 ? indices[0] : 0;
+        distances[j] = job->pad && count > 0 ? distances[0] : INFINITY;
+    }
+    const int listed = job->global ? job->pad && count > 0 ? k : count : 0; /* the others have no cloud */
     for (int j = 0; j < k && lists->index_bytes == 8; j++) {
-        ((int64_t *)lists->indices)[at + j] = indices[j];
+        ((int64_t *)lists->indices)[at + j] = j < listed ? begin + indices[j] : indices[j];
     }
-    if (lists->index_bytes == 4) {
-        memcpy((int32_t *)lists->indices + at, indices, (size_t)k * sizeof *indices);
+    for (int j = 0; j < k && lists->index_bytes == 4; j++) {
+        ((int32_t *)lists->indices)[at + j] = j < listed ? (int32_t)begin + indices[j] : indices[j];
     }
-    if (lists->distances) {
+    if (lists->distances && k > 0) {
         memcpy(lists->distances + at, distances, (size_t)k * sizeof *distances);
     }
 }
@@ -229,16 +236,14 @@ PC_INLINE void write_lists(const search *s, const group *g, const int64_t *keys)
         for (int j = 0; j < k; j++) {
             const int64_t key = keys[k - 1 - j];
             const bool there = key < empty;
-            indices[j] = there ? (int32_t)(key & INT32_MAX) : -1;
-            distances[j] = sqrtf(there ? pc_bits_float((int32_t)(key >> 32)) : INFINITY);
+            indices[j] = (int32_t)(key & INT32_MAX);
+            distances[j] = sqrtf(pc_bits_float((int32_t)(key >> 32)));
             count += there;
         }
         if (job->first) {
             find_distances(s, g, q, indices, count, distances);
         }
-        if (k > 0) {
-            write_entries(&job->lists, record * k, k, indices, distances);
-        }
+        write_entries(job, record * k, s->points_begin, count, indices, distances);
         if (job->lists.counts) {
             job->lists.counts[record] = k == 0 ? g->counts[q] : count;
         }
@@ -286,10 +291,10 @@ static void run_part(void *state, int part) {
 
 /* The lists of the records of a cloud, as if none had a neighbour. */
 static void write_empty(const pc_neighbors_job *job, int64_t begin, int64_t end) {
-    const int32_t none = -1;
-    const float infinite = INFINITY;
-    for (int64_t at = begin * job->k; at < end * job->k; at++) {
-        write_entries(&job->lists, at, 1, &none, &infinite);
+    int32_t indices[PCGPU_NEIGHBORS_MOST];
+    float distances[PCGPU_NEIGHBORS_MOST];
+    for (int64_t record = begin; record < end; record++) {
+        write_entries(job, record * job->k, 0, 0, indices, distances);
     }
     for (int64_t record = begin; record < end && job->lists.counts; record++) {
         job->lists.counts[record] = 0;

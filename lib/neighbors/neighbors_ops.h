@@ -15,6 +15,7 @@ typedef struct pc_neighbors_job {
     int k;         /* 0: only counts */
     bool first;    /* the lowest indices, not the nearest points */
     float squared; /* of the radius; infinity: no limit */
+    bool pad, global;
     pcgpu_neighbor_lists lists;
 } pc_neighbors_job;
 

@@ -118,6 +118,8 @@ static void check_clouds(const device_bed *bed, int count, int64_t most, int kin
     c.params.k = ks[random_bits() % (sizeof ks / sizeof ks[0])];
     c.params.order = c.params.k > 0 && random_bits() % 3 == 0 ? PCGPU_NEIGHBORS_FIRST : PCGPU_NEIGHBORS_NEAREST;
     c.params.radius = c.params.k == 0 || c.params.order || random_bits() % 2 ? 0.2f + 3.0f * random_unit() : 0.0f;
+    c.params.pad = random_bits() % 2;
+    c.params.global = random_bits() % 2;
     run(&c, random_bits() % 2 ? 4 : 8);
     drop_lists(&c);
     drop_clouds(&c.points);
