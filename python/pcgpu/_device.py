@@ -20,7 +20,7 @@ def is_on_gpu(values: Any) -> bool:
     return package == 'cupy' or (package == 'torch' and values.device.type == 'cuda')
 
 
-class _Place:
+class Place:
     """The device, the stream and the memory of an array; makes arrays of its kind."""
 
     def __init__(self, points: Any, what: str, dims: int) -> None:
@@ -43,11 +43,14 @@ class _Place:
                 self.stream = cupy.cuda.get_current_stream().ptr
             self.device = points.device.id
 
-    def floats(self, shape: Tuple[int, ...]) -> Any:
+    def array(self, shape: Tuple[int, ...], dtype: str) -> Any:
         if self.torch:
-            return self.points.new_empty(shape)
+            return self.points.new_empty(shape, dtype=getattr(self.torch, dtype))
         with self.points.device:
-            return sys.modules['cupy'].empty(shape, 'float32')
+            return sys.modules['cupy'].empty(shape, dtype)
+
+    def floats(self, shape: Tuple[int, ...]) -> Any:
+        return self.array(shape, 'float32')
 
     def ints(self, *shapes: Tuple[int, ...]) -> Any:
         """An array of int32 for each shape. They share memory, since taking memory costs more than a view: 5 and 3 us."""
@@ -70,7 +73,7 @@ class _Place:
 def sample(points: Any, params: Dict[str, Any], full: bool, batch: bool) -> Any:
     """sample() and sample_batch() of arrays on a GPU."""
     _need_count(params)
-    place = _Place(points, 'points', 3 if batch else 2)
+    place = Place(points, 'points', 3 if batch else 2)
     *clouds, rows, columns = place.points.shape
     return _sample(place, tuple(clouds), (columns, clouds[0] if clouds else 1, rows, None), params, full)
 
@@ -78,7 +81,7 @@ def sample(points: Any, params: Dict[str, Any], full: bool, batch: bool) -> Any:
 def sample_list(arrays: Sequence[Any], params: Dict[str, Any], full: bool) -> list:
     """sample_batch() of a sequence of arrays on a GPU, of any numbers of records: joined, which is a copy there."""
     _need_count(params)
-    places = [_Place(array, 'an array', 2) for array in arrays]
+    places = [Place(array, 'an array', 2) for array in arrays]
     first = places[0]
     for place in places:
         if (place.torch, place.device, place.points.shape[1]) != (first.torch, first.device, first.points.shape[1]):
@@ -101,7 +104,7 @@ def _need_count(params: Dict[str, Any]) -> None:
         raise ValueError('arrays in GPU memory are sampled without waiting for their points; give count')
 
 
-def _sample(place: _Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[str, Any], full: bool) -> Any:
+def _sample(place: Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[str, Any], full: bool) -> Any:
     """layout: columns, clouds, records per cloud, offsets."""
     shape = (*clouds, int(params['count']))
     if full:
@@ -120,7 +123,7 @@ def voxelize(points: Any, params: Dict[str, Any], out: Optional[DeviceVoxels]) -
     """voxelize() of an array on a GPU."""
     if params['range_auto'] or params['max_voxels'] == 0:
         raise ValueError('arrays in GPU memory are voxelized without waiting for their points; give range and max_voxels')
-    place = _Place(points, 'points', 2)
+    place = Place(points, 'points', 2)
     rows, columns = place.points.shape
     most, limit = int(params['max_voxels']), int(params['max_points'])
     padded = params['features'] in ('points', 'pillar')

@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 def sample_device(points: tuple, params: dict, picks: tuple, device: int, stream: int) -> None:
     """The picks of clouds on a GPU."""
 
+def neighbors(points: tuple, queries: tuple, params: dict, lists: tuple, device: str, threads: int) -> None:
+    """The neighbours of records, into memory of the caller."""
+
+def neighbors_device(points: tuple, queries: tuple, params: dict, lists: tuple, device: int, stream: int) -> None:
+    """The neighbours of records on a GPU."""
+
 def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
     """The voxels of a cloud on a GPU."""
 

@@ -120,6 +120,8 @@ class owner {
 
 /* After fork() the device of the parent process cannot be used. */
 void cuda_was_used();
+/* The same if an operation ran there. */
+void note_backend(const pcgpu_run &run);
 
 /* ---- values.cpp -------------------------------------------------------------------------------------------------- */
 

@@ -114,6 +114,10 @@ void cuda_was_used() {
     cuda_used = true;
 }
 
+void note_backend(const pcgpu_run &run) {
+    cuda_used = cuda_used || std::strcmp(run.backend, "cuda") == 0;
+}
+
 void raise(PyObject *type, const std::string &sentence) {
     nb::object text = nb::steal(PyUnicode_DecodeUTF8(sentence.c_str(), (Py_ssize_t)sentence.size(), "replace"));
     PyErr_SetObject(type, text.ptr());
@@ -192,8 +196,8 @@ bool owner::is_mine() const {
 
 void owner::check() const {
     if (!is_mine()) {
-        raise(PyExc_RuntimeError, std::string("this ") + what +
-                                      " belongs to the process that made it; make another one after the fork");
+        raise(PyExc_RuntimeError,
+              std::string("this ") + what + " belongs to the process that made it; make another one after the fork");
     }
     if (closed) {
         raise(PyExc_ValueError, std::string("this ") + what + " is closed");

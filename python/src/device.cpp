@@ -1,4 +1,5 @@
-/* Sampling and voxels of arrays in the memory of a GPU. The Python files pass addresses, which they have checked. */
+/* Sampling and voxels of arrays in the memory of a GPU, and neighbours. The Python files pass addresses, which they have
+ * checked. */
 #include "binding.h"
 
 #include <nanobind/stl/vector.h>
@@ -23,20 +24,65 @@ template <class T> T *address(nb::handle value) {
     return value.is_none() ? nullptr : reinterpret_cast<T *>(nb::cast<uintptr_t>(value));
 }
 
-/* points: address, floats per record, clouds, records per cloud, and offsets or None. picks: addresses of indices,
- * distances, numbers. */
+/* Clouds in one array: address, floats per record, clouds, records per cloud, and offsets or None. */
+struct joined {
+    explicit joined(nb::tuple parts)
+        : offsets(parts[4].is_none() ? std::vector<int64_t>() : nb::cast<std::vector<int64_t>>(parts[4])),
+          clouds{address<const float>(parts[0]), nb::cast<int64_t>(parts[1]), nb::cast<int64_t>(parts[2]),
+                 nb::cast<int64_t>(parts[3]), offsets.empty() ? nullptr : offsets.data()} {
+    }
+    std::vector<int64_t> offsets;
+    pcgpu_clouds clouds;
+};
+
+/* picks: addresses of indices, distances, numbers. */
 void sample_device(nb::tuple points, nb::dict values, nb::tuple picks, int device, uintptr_t stream) {
     pcgpu_sample_params params;
     pcgpu_sample_params_init(&params);
     fill(&params, sample_params_fields, values, "sample");
-    const auto offsets = points[4].is_none() ? std::vector<int64_t>() : nb::cast<std::vector<int64_t>>(points[4]);
-    const pcgpu_clouds clouds = {address<const float>(points[0]), nb::cast<int64_t>(points[1]),
-                                        nb::cast<int64_t>(points[2]), nb::cast<int64_t>(points[3]),
-                                        offsets.empty() ? nullptr : offsets.data()};
+    const joined from(points);
     const pcgpu_device_picks out = {address<void>(picks[0]), 4, address<float>(picks[1]), address<int32_t>(picks[2])};
     owner &context = context_of(device, stream);
+    context.call(
+        [&] { return pcgpu_sample_device(*context, reinterpret_cast<void *>(stream), &from.clouds, &params, &out); });
+}
+
+pcgpu_neighbors_params neighbors_params(nb::dict values) {
+    pcgpu_neighbors_params params;
+    pcgpu_neighbors_params_init(&params);
+    fill(&params, neighbors_params_fields, values, "neighbors");
+    return params;
+}
+
+/* Address and bytes of the indices, addresses of distances and counts. */
+pcgpu_neighbor_lists neighbor_lists(nb::tuple lists) {
+    return {address<void>(lists[0]), nb::cast<int>(lists[1]), address<float>(lists[2]), address<int32_t>(lists[3])};
+}
+
+void neighbors(nb::tuple points, nb::tuple queries, nb::dict values, nb::tuple lists, const char *device, int threads) {
+    const pcgpu_neighbors_params params = neighbors_params(values);
+    const joined of(points), from(queries);
+    const pcgpu_neighbor_lists out = neighbor_lists(lists);
+    const bool same =
+        of.clouds.data == from.clouds.data && of.offsets == from.offsets && of.clouds.rows == from.clouds.rows;
+    pcgpu_run run;
+    lease context(make_place(device, threads));
+    context.call(
+        [&] { return pcgpu_neighbors(*context, &of.clouds, same ? &of.clouds : &from.clouds, &params, &out, &run); });
+    note_backend(run);
+}
+
+void neighbors_device(nb::tuple points, nb::tuple queries, nb::dict values, nb::tuple lists, int device,
+                      uintptr_t stream) {
+    const pcgpu_neighbors_params params = neighbors_params(values);
+    const joined of(points), from(queries);
+    const pcgpu_neighbor_lists out = neighbor_lists(lists);
+    const bool same =
+        of.clouds.data == from.clouds.data && of.offsets == from.offsets && of.clouds.rows == from.clouds.rows;
+    owner &context = context_of(device, stream);
     context.call([&] {
-        return pcgpu_sample_device(*context, reinterpret_cast<void *>(stream), &clouds, &params, &out);
+        return pcgpu_neighbors_device(*context, reinterpret_cast<void *>(stream), &of.clouds,
+                                      same ? &of.clouds : &from.clouds, &params, &out);
     });
 }
 
@@ -48,8 +94,9 @@ void voxelize_device(nb::tuple points, nb::dict values, nb::tuple voxels, int de
     const auto *data = address<const float>(points[0]);
     const int64_t rows = nb::cast<int64_t>(points[1]);
     const int columns = nb::cast<int>(points[2]);
-    const pcgpu_device_voxels out = {address<float>(voxels[0]), address<int32_t>(voxels[1]), address<int32_t>(voxels[2]),
-                                     address<int32_t>(voxels[3]), address<int32_t>(voxels[4])};
+    const pcgpu_device_voxels out = {address<float>(voxels[0]), address<int32_t>(voxels[1]),
+                                     address<int32_t>(voxels[2]), address<int32_t>(voxels[3]),
+                                     address<int32_t>(voxels[4])};
     owner &context = context_of(device, stream);
     context.call([&] {
         return pcgpu_voxelize_device(*context, reinterpret_cast<void *>(stream), data, rows, columns, &params, &out);
@@ -61,6 +108,10 @@ void voxelize_device(nb::tuple points, nb::dict values, nb::tuple voxels, int de
 void bind_device(nb::module_ &m) {
     m.def("sample_device", &sample_device, nb::arg("points"), nb::arg("params"), nb::arg("picks"), nb::arg("device"),
           nb::arg("stream"), "The picks of clouds on a GPU.");
-    m.def("voxelize_device", &voxelize_device, nb::arg("points"), nb::arg("params"), nb::arg("voxels"), nb::arg("device"),
-          nb::arg("stream"), "The voxels of a cloud on a GPU.");
+    m.def("neighbors", &neighbors, nb::arg("points"), nb::arg("queries"), nb::arg("params"), nb::arg("lists"),
+          nb::arg("device"), nb::arg("threads"), "The neighbours of records, into memory of the caller.");
+    m.def("neighbors_device", &neighbors_device, nb::arg("points"), nb::arg("queries"), nb::arg("params"),
+          nb::arg("lists"), nb::arg("device"), nb::arg("stream"), "The neighbours of records on a GPU.");
+    m.def("voxelize_device", &voxelize_device, nb::arg("points"), nb::arg("params"), nb::arg("voxels"),
+          nb::arg("device"), nb::arg("stream"), "The voxels of a cloud on a GPU.");
 }

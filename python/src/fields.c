@@ -88,6 +88,16 @@ const field sample_params_fields[] = {CHOICE(T, method, sample_methods),
 const field sampled_fields[] = {FIELD(T, FIELD_FLOAT, coverage), STRUCT(T, run, run_fields), END};
 #undef T
 
+/* ---- neighbors --------------------------------------------------------------------------------------------------- */
+
+static const char *const neighbor_orders[] = {"nearest", "first", NULL};
+
+#define T pcgpu_neighbors_params
+const field neighbors_params_fields[] = {CHOICE(T, order, neighbor_orders), FIELD(T, FIELD_INT, k),
+                                         FIELD(T, FIELD_FLOAT, radius),     FIELD(T, FIELD_BOOL, pad),
+                                         FIELD(T, FIELD_BOOL, global),      END};
+#undef T
+
 /* ---- voxelize ---------------------------------------------------------------------------------------------------- */
 
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};

@@ -8,12 +8,6 @@ namespace {
 
 using index_array = nb::ndarray<const int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-void note_backend(const pcgpu_run &run) {
-    if (std::strcmp(run.backend, "cuda") == 0) {
-        cuda_was_used();
-    }
-}
-
 void free_sampled(pcgpu_sampled *result) {
     pcgpu_sampled_free(result);
 }
