@@ -25,29 +25,12 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_neighbors_p
     return PCGPU_OK;
 }
 
-static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, const char *what) {
-    if (c->stride < 3 || c->stride > INT32_MAX || c->count < 1) {
-        return pc_fail(
-            context, PCGPU_ERROR_ARGUMENT,
-            "%s are %lld clouds with a stride of %lld; give 1 or more clouds with 3 or more floats per record", what,
-            (long long)c->count, (long long)c->stride);
-    }
-    for (int64_t i = 0; i < c->count; i++) {
-        const int64_t begin = pc_clouds_begin(c, i), rows = pc_clouds_begin(c, i + 1) - begin;
-        if (rows < 0 || rows > INT32_MAX || begin < 0 || (rows > 0 && !c->data)) {
-            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "cloud %lld of %s has %lld records; give offsets that ascend",
-                           (long long)i, what, (long long)rows);
-        }
-    }
-    return PCGPU_OK;
-}
-
 static pcgpu_status make_job(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,
                              const pcgpu_neighbors_params *p, const pcgpu_neighbor_lists *lists,
                              pc_neighbors_job *job) {
     PC_TRY(check_params(context, p));
-    PC_TRY(check_clouds(context, points, "the points"));
-    PC_TRY(check_clouds(context, queries, "the queries"));
+    PC_TRY(pc_clouds_check(context, points, "the points"));
+    PC_TRY(pc_clouds_check(context, queries, "the queries"));
     if (points->count != queries->count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld clouds of points and %lld of queries; give one for each",
                        (long long)points->count, (long long)queries->count);

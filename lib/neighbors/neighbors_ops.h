@@ -3,6 +3,7 @@
 #define PC_NEIGHBORS_OPS_H
 
 #include "backend.h"
+#include "clouds.h"
 #include "pcgpu_device.h"
 
 #ifdef __cplusplus
@@ -18,11 +19,6 @@ typedef struct pc_neighbors_job {
     bool pad, global;
     pcgpu_neighbor_lists lists;
 } pc_neighbors_job;
-
-/* Where the records of cloud i begin, and of `count`, where they end. */
-static inline int64_t pc_clouds_begin(const pcgpu_clouds *clouds, int64_t i) {
-    return clouds->offsets ? clouds->offsets[i] : clouds->rows * i;
-}
 
 typedef struct pc_neighbors_ops {
     pcgpu_status (*search)(pcgpu_context *context, const pc_neighbors_job *job);

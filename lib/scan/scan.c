@@ -17,19 +17,6 @@ typedef struct rotation {
     double sine, cosine;
 } rotation;
 
-/* By Taylor's series, since the sines of libraries differ: up to 10 degrees the first term left out is below 1e-25. */
-static rotation rotation_of(double degrees) {
-    enum { TERMS = 8 };
-    const double angle = RADIANS * degrees, square = angle * angle;
-    rotation r = {1.0, 1.0};
-    for (int k = 2 * TERMS; k > 0; k -= 2) {
-        r.sine = 1.0 - square / (double)(k * (k + 1)) * r.sine;
-        r.cosine = 1.0 - square / (double)((k - 1) * k) * r.cosine;
-    }
-    r.sine *= angle;
-    return r;
-}
-
 /* A normal turns about the axis of its point, (x, y, 0) of unit length: Rodrigues' formula. */
 static void turn_normal(const rotation *r, double x, double y, float n[3]) {
     const double a = (double)n[0], b = (double)n[1], c = (double)n[2], along = (1.0 - r->cosine) * (x * a + y * b);
@@ -56,7 +43,8 @@ static inline void raise_record(const rotation *r, const double offset[3], int n
 }
 
 static void raise_all(double degrees, pcgpu_cloud *cloud) {
-    const rotation r = rotation_of(degrees);
+    rotation r;
+    pc_sine_cosine(RADIANS * degrees, &r.sine, &r.cosine);
     const int normal = pc_normal_column(cloud);
     for (int64_t i = 0; i < cloud->rows; i++) {
         raise_record(&r, cloud->offset, normal, cloud->data + (size_t)i * (size_t)cloud->columns);
