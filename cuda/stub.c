@@ -1,5 +1,6 @@
 /* Takes the place of the CUDA back end in a build without nvcc, so that no call site needs to know. */
 #include "backend.h"
+#include "filter_ops.h"
 #include "ndt_cuda.h"
 #include "neighbors_ops.h"
 #include "sample_cuda.h"
@@ -43,6 +44,10 @@ pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int 
 
 pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,
                                    const pcgpu_sample_params *params, const pcgpu_device_picks *picks) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_in_boxes_device(pcgpu_context *context, void *stream, const pc_boxes_job *job) {
     return start(context);
 }
 

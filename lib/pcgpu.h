@@ -339,6 +339,7 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 
 #include "pcgpu_sample.h"         /* pcgpu_sample, pcgpu_sample_batch */
 #include "pcgpu_neighbors.h"      /* pcgpu_neighbors */
+#include "pcgpu_filter.h"         /* pcgpu_points_in_boxes */
 #include "pcgpu_voxelize.h"       /* pcgpu_voxelize */
 #include "pcgpu_register.h"       /* pcgpu_register, pcgpu_register_pairs */
 #include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */

@@ -60,6 +60,12 @@ pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const 
                                     const pcgpu_clouds *queries, const pcgpu_neighbors_params *params,
                                     const pcgpu_neighbor_lists *lists);
 
+/* pcgpu_points_in_boxes of arrays in device memory, for clouds of equal numbers of records (offsets NULL). Boxes with
+ * numbers that the other refuses hold no point.
+ * Errors: as pcgpu_points_in_boxes, and as pcgpu_neighbors_device. */
+pcgpu_status pcgpu_points_in_boxes_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,
+                                          const float *boxes, int64_t count, int32_t *first, uint8_t *inside);
+
 #pragma GCC visibility pop
 #ifdef __cplusplus
 }

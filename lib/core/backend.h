@@ -14,7 +14,7 @@ extern "C" {
 
 /* One table of operations per feature NAME, a struct pc_NAME_ops that is declared beside the feature (sample_ops.h,
  * voxelize_ops.h, ...); both back ends define theirs. */
-#define PC_FEATURES(DO)        DO(sample) DO(neighbors) DO(voxelize) DO(icp) DO(ndt) DO(projective) DO(tsdf)
+#define PC_FEATURES(DO)        DO(sample) DO(neighbors) DO(filter) DO(voxelize) DO(icp) DO(ndt) DO(projective) DO(tsdf)
 #define PC_FEATURE_OPS(NAME)   extern const struct pc_##NAME##_ops pc_cpu_##NAME##_ops, pc_cuda_##NAME##_ops;
 #define PC_FEATURE_FIELD(NAME) const struct pc_##NAME##_ops *NAME;
 PC_FEATURES(PC_FEATURE_OPS)

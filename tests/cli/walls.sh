@@ -17,6 +17,7 @@ lib/io lib/core
 lib/scan lib lib/core
 lib/sample lib lib/core lib/scan
 lib/neighbors lib lib/core lib/scan lib/sample
+lib/filter lib lib/core
 lib/voxelize lib lib/core
 lib/register lib/core lib/scan lib/register/features lib/register/icp lib/register/ndt
 lib/register/all lib/core lib/scan lib/register lib/register/features
@@ -28,9 +29,10 @@ lib/fuse lib/core lib/register/projective
 lib/map lib lib/core lib/register/icp
 lib/view lib lib/core lib/io
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
-cuda lib/core lib/sample lib/neighbors lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
+cuda lib/core lib/sample lib/neighbors lib/filter lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
 cuda/sample cuda/core lib/sample
+cuda/filter cuda/core lib/filter
 cuda/neighbors cuda/core cuda/sample lib/neighbors
 cuda/voxelize cuda/core lib/voxelize
 cuda/register/icp cuda/core lib/register/icp
