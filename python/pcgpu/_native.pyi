@@ -15,6 +15,12 @@ def neighbors(points: tuple, queries: tuple, params: dict, lists: tuple, device:
 def neighbors_device(points: tuple, queries: tuple, params: dict, lists: tuple, device: int, stream: int) -> None:
     """The neighbours of records on a GPU."""
 
+def points_in_boxes(points: tuple, boxes: object, count: int, first: object | None, inside: object | None, device: str, threads: int) -> None:
+    """The boxes of records, into memory of the caller."""
+
+def points_in_boxes_device(points: tuple, boxes: object, count: int, first: object | None, inside: object | None, device: int, stream: int) -> None:
+    """The boxes of records on a GPU."""
+
 def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
     """The voxels of a cloud on a GPU."""
 

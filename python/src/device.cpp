@@ -86,6 +86,29 @@ void neighbors_device(nb::tuple points, nb::tuple queries, nb::dict values, nb::
     });
 }
 
+void points_in_boxes(nb::tuple points, nb::handle boxes, int64_t count, nb::handle first, nb::handle inside,
+                     const char *device, int threads) {
+    const joined of(points);
+    const auto *numbers = address<const float>(boxes);
+    auto *lowest = address<int32_t>(first);
+    auto *rows = address<uint8_t>(inside);
+    lease context(make_place(device, threads));
+    context.call([&] { return pcgpu_points_in_boxes(*context, &of.clouds, numbers, count, lowest, rows); });
+}
+
+void points_in_boxes_device(nb::tuple points, nb::handle boxes, int64_t count, nb::handle first, nb::handle inside,
+                            int device, uintptr_t stream) {
+    const joined of(points);
+    const auto *numbers = address<const float>(boxes);
+    auto *lowest = address<int32_t>(first);
+    auto *rows = address<uint8_t>(inside);
+    owner &context = context_of(device, stream);
+    context.call([&] {
+        return pcgpu_points_in_boxes_device(*context, reinterpret_cast<void *>(stream), &of.clouds, numbers, count,
+                                            lowest, rows);
+    });
+}
+
 /* points: address, records, columns. voxels: addresses of features, coords, counts, point_voxel, count. */
 void voxelize_device(nb::tuple points, nb::dict values, nb::tuple voxels, int device, uintptr_t stream) {
     pcgpu_voxelize_params params;
@@ -112,6 +135,12 @@ void bind_device(nb::module_ &m) {
           nb::arg("device"), nb::arg("threads"), "The neighbours of records, into memory of the caller.");
     m.def("neighbors_device", &neighbors_device, nb::arg("points"), nb::arg("queries"), nb::arg("params"),
           nb::arg("lists"), nb::arg("device"), nb::arg("stream"), "The neighbours of records on a GPU.");
+    m.def("points_in_boxes", &points_in_boxes, nb::arg("points"), nb::arg("boxes"), nb::arg("count"),
+          nb::arg("first").none(), nb::arg("inside").none(), nb::arg("device"), nb::arg("threads"),
+          "The boxes of records, into memory of the caller.");
+    m.def("points_in_boxes_device", &points_in_boxes_device, nb::arg("points"), nb::arg("boxes"), nb::arg("count"),
+          nb::arg("first").none(), nb::arg("inside").none(), nb::arg("device"), nb::arg("stream"),
+          "The boxes of records on a GPU.");
     m.def("voxelize_device", &voxelize_device, nb::arg("points"), nb::arg("params"), nb::arg("voxels"),
           nb::arg("device"), nb::arg("stream"), "The voxels of a cloud on a GPU.");
 }

@@ -43,6 +43,6 @@ typedef struct operation {
     void (*check)(test_bed *bed);
 } operation;
 
-extern const operation operation_sample, operation_forms, operation_voxelize, operation_neighbors;
+extern const operation operation_sample, operation_forms, operation_voxelize, operation_neighbors, operation_boxes;
 
 #endif

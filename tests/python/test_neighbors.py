@@ -1,4 +1,4 @@
-"""Neighbours of arrays, and the recipes for pointnet2_ops, pointops and torch_cluster, against plain NumPy and PyTorch."""
+"""Neighbours of arrays, points in boxes, and the recipes for pointnet2_ops, pointops and torch_cluster, against plain NumPy and PyTorch."""
 import unittest
 
 from support import Case, main, np, pcgpu, street, torch
@@ -75,6 +75,47 @@ class Neighbours(Case):
                                ('out is for arrays in GPU memory', lambda: neighbors.knn(points, k=1, out=()))):
             self.refused(ValueError, sentence, call)
         self.refused(TypeError, 'k is 2.5', neighbors.knn, points, k=2.5)
+
+
+def boxes_of(points):
+    """40 boxes about points."""
+    numbers = np.random.default_rng(3)
+    return np.hstack([points[::len(points) // 40][:40, :3], numbers.uniform(0.2, 6, (40, 3)),
+                      numbers.uniform(-7, 7, (40, 1))]).astype('f4')
+
+
+class Boxes(Case):
+    def test_results(self):
+        points = street()[:5000]
+        boxes = boxes_of(points)
+        mask = pcgpu.points_in_boxes(points, boxes, result='mask')
+        centred = points[:, None, :3] - boxes[None, :, :3]
+        turn = np.cos(boxes[:, 6]), np.sin(boxes[:, 6])
+        along, across = centred[..., 0] * turn[0] + centred[..., 1] * turn[1], centred[..., 1] * turn[0] - centred[..., 0] * turn[1]
+        want = (abs(along) < boxes[:, 3] / 2) & (abs(across) < boxes[:, 4] / 2) & (abs(centred[..., 2]) <= boxes[:, 5] / 2)
+        self.assertLessEqual((mask != want).sum(), 2)  # NumPy's cosine of float32
+        self.assertGreater(mask.sum(), 1000)
+        self.same(pcgpu.points_in_boxes(points, boxes), np.where(mask.any(1), mask.argmax(1), -1).astype('i4'))
+        for got, column in zip(pcgpu.points_in_boxes(points, boxes, result='indices', threads=3), mask.T):
+            self.same(got, np.flatnonzero(column))
+        batch = pcgpu.points_in_boxes(points.reshape(5, 1000, 4), boxes.reshape(5, 8, 7))
+        self.same(batch[2], pcgpu.points_in_boxes(points[2000:3000], boxes[16:24]))
+        # KITTI's camera: x right, y down, z forward; boxes about the centre of their bottom.
+        camera = np.stack([-points[:, 1], -points[:, 2], points[:, 0]], 1)
+        x, y, z, dx, dy, dz, heading = boxes.T
+        bottom = np.stack([-y, dz / 2 - z, x, dx, dz, dy, -heading - np.float32(np.pi / 2)], 1)
+        changed = pcgpu.points_in_boxes(camera, bottom, convention='camera', result='mask') != mask
+        self.assertLessEqual(changed.sum(), 2)  # the heading is rounded
+
+    def test_refused(self):
+        points, boxes = street()[:50], boxes_of(street())
+        self.assertEqual(pcgpu.points_in_boxes(points[:0], boxes).shape, (0,))
+        self.same(pcgpu.points_in_boxes(points, boxes[:0]), np.full(50, -1, 'i4'))
+        self.refused(ValueError, 'give (N, C) and (K, 7)', pcgpu.points_in_boxes, points, boxes[:, :6])
+        self.refused(ValueError, "give 'lidar' or 'camera'", pcgpu.points_in_boxes, points, boxes, convention='kitti')
+        self.refused(ValueError, 'is for one cloud', pcgpu.points_in_boxes, points[None], boxes[None], result='indices')
+        boxes[3, 4] = -2
+        self.refused(ValueError, 'box 3 is', pcgpu.points_in_boxes, points, boxes)
 
 
 @unittest.skipUnless(torch, 'no PyTorch')
@@ -190,6 +231,18 @@ class OnGpu(Recipes):
                 self.same(a.cpu().numpy(), b)
         self.same(neighbors.radius_count(on_gpu, radius=0.3).cpu().numpy(), neighbors.radius_count(points, radius=0.3))
         self.refused(ValueError, 'not on the same device', neighbors.knn, on_gpu, queries, 3)
+
+    def test_boxes(self):
+        points, boxes = street()[:20000], boxes_of(street()[:20000])
+        tensors = torch.from_numpy(points).cuda(), torch.from_numpy(boxes).cuda()
+        for result in ('first', 'mask'):
+            self.same(pcgpu.points_in_boxes(*tensors, result=result).cpu().numpy(),
+                      pcgpu.points_in_boxes(points, boxes, result=result))
+        for got, want in zip(pcgpu.points_in_boxes(*tensors, result='indices'),
+                             pcgpu.points_in_boxes(points, boxes, result='indices')):
+            self.same(got.cpu().numpy(), want)
+        got = pcgpu.points_in_boxes(*(t.reshape(4, -1, t.shape[1]) for t in tensors))
+        self.same(got.cpu().numpy(), pcgpu.points_in_boxes(points.reshape(4, 5000, 4), boxes.reshape(4, 10, 7)))
 
     def test_graph(self):
         points = torch.from_numpy(street()[:20000]).cuda()
