@@ -21,8 +21,14 @@ static void stop(pcgpu_context *context) {
 const pc_backend pc_backend_cpu = {
     .name = "cpu", .architectures = "", .devices = no_devices, .start = start, .stop = stop, PC_FEATURES(CPU_OPS)};
 
-pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context) {
-    return pc_context_open(settings, &pc_backend_cpu, &pc_backend_cuda, context);
+pcgpu_status pcgpu_open_sized(const pcgpu_settings *settings, pcgpu_context **context, size_t structs_size) {
+    PC_TRY(pc_context_open(settings, &pc_backend_cpu, &pc_backend_cuda, context));
+    return structs_size == PCGPU_STRUCTS_SIZE
+               ? PCGPU_OK
+               : pc_fail(*context, PCGPU_ERROR_ARGUMENT,
+                         "the structs of the headers have %zu bytes together and those of this library, version %s, "
+                         "%zu; compile with the headers of this version",
+                         structs_size, pcgpu_version(), (size_t)PCGPU_STRUCTS_SIZE);
 }
 
 const char *pcgpu_cuda_architectures(void) {

@@ -11,8 +11,10 @@
  *   - A function that can fail returns a pcgpu_status. pcgpu_last_error(context) returns the sentence for the user.
  *   - An output struct is overwritten, never read. On failure it is zeroed and owns nothing. After success, the _free
  *     function for its type releases what it owns. A _free function accepts a zeroed struct.
- *   - A struct of parameters is made by its _init, which also records the size that the caller was compiled with. A
- * call with a struct of another version of the headers, or without _init, fails with ARGUMENT.
+ *   - A struct of parameters, options or a camera is made by its _init, which also records the size that the caller was
+ *     compiled with. A call with a struct of another version of the headers, or without _init, fails with ARGUMENT.
+ *   - The other structs, such as results, hold no size. pcgpu_open compares the sum of their sizes, PCGPU_STRUCTS_SIZE,
+ *     and fails with ARGUMENT for a caller that was compiled with the headers of another version.
  *   - Lengths are metres, angles radians, times seconds. Matrices are row-major; T_target_source maps source
  *     coordinates into the target's frame: p_target = T_target_source * p_source.
  *   - One thread at a time uses a context. Contexts are independent of each other.
@@ -83,8 +85,11 @@ void pcgpu_settings_init_sized(pcgpu_settings *settings, size_t struct_size);
 /* Opens a context. `settings` may be NULL (defaults). PCGPU_DEVICE_CUDA starts the device here; AUTO starts it at the
  * first operation that repays the start-up. *context is also set on failure, unless memory is exhausted, so that the
  * error can be read. Close it in both cases.
- * Errors: ARGUMENT, MEMORY, UNAVAILABLE. */
-pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context);
+ * Errors: ARGUMENT, MEMORY, UNAVAILABLE.
+ *
+ *     pcgpu_status pcgpu_open(const pcgpu_settings *settings, pcgpu_context **context); */
+#define pcgpu_open(...) pcgpu_open_sized(__VA_ARGS__, PCGPU_STRUCTS_SIZE)
+pcgpu_status pcgpu_open_sized(const pcgpu_settings *settings, pcgpu_context **context, size_t structs_size);
 void pcgpu_close(pcgpu_context *context); /* accepts NULL */
 /* The CPU threads that the context uses at most, the caller's among them. */
 int pcgpu_threads(const pcgpu_context *context);
@@ -220,6 +225,7 @@ const pcgpu_format_info *pcgpu_format_of_input(const char *path, const void *hea
 enum { PCGPU_EXACT_TIMES = 1, PCGPU_ALL_COLUMNS = 2, PCGPU_KEEP_HEADER = 4 };
 
 typedef struct pcgpu_read_options {
+    size_t struct_size; /* set by pcgpu_read_options_init */
     const char
         *format; /* NULL: by the first bytes, else by the name; a stream without a file name is bin. "npz:NAME" is
                   * the array NAME of an .npz; without it, the only array, the only possible cloud, or points */
@@ -232,6 +238,9 @@ typedef struct pcgpu_read_options {
     bool force;                       /* values of a .bin that no sensor gives are a warning, as with `fields` */
     unsigned complete;                /* of a cloud that is written again: PCGPU_EXACT_TIMES | ..., or 0 */
 } pcgpu_read_options;
+
+void pcgpu_read_options_init_sized(pcgpu_read_options *options, size_t struct_size);
+#define pcgpu_read_options_init(options) pcgpu_read_options_init_sized(options, sizeof *(options))
 
 /* Reads one cloud from `stream`, which need not seek, up to its end. Messages and the choice of a format use `name`.
  * `options` may be NULL. A depth image becomes the cloud of pcgpu_depth_to_cloud; the number of pixels without a return
@@ -350,4 +359,17 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 #include "pcgpu_map.h"            /* pcgpu_map */
 #include "pcgpu_device.h"         /* pcgpu_sample_device: arrays in the memory of a GPU */
 #include "pcgpu_pieces.h"         /* pcgpu_voxelize_pieces: files that are larger than the memory */
+
+/* The sizes of all structs without a struct_size; see the conventions. */
+enum {
+    PCGPU_STRUCTS_SIZE =
+        sizeof(pcgpu_array) + sizeof(pcgpu_cloud) + sizeof(pcgpu_depth) + sizeof(pcgpu_depth_counts) +
+        sizeof(pcgpu_clouds) + sizeof(pcgpu_device_info) + sizeof(pcgpu_device_picks) + sizeof(pcgpu_device_voxels) +
+        sizeof(pcgpu_evaluation) + sizeof(pcgpu_file_info) + sizeof(pcgpu_format_info) + sizeof(pcgpu_indices) +
+        sizeof(pcgpu_loop) + sizeof(pcgpu_loops_result) + sizeof(pcgpu_map_stats) + sizeof(pcgpu_mesh) +
+        sizeof(pcgpu_neighbor_lists) + sizeof(pcgpu_odometry_frame) + sizeof(pcgpu_pair) + sizeof(pcgpu_pose_edge) +
+        sizeof(pcgpu_pose_graph_result) + sizeof(pcgpu_registration) + sizeof(pcgpu_run) + sizeof(pcgpu_sampled) +
+        sizeof(pcgpu_segment_error) + sizeof(pcgpu_set) + sizeof(pcgpu_set_cloud) + sizeof(pcgpu_set_link) +
+        sizeof(pcgpu_volume_counts) + sizeof(pcgpu_volume_stats) + sizeof(pcgpu_voxels)
+};
 #endif

@@ -2,6 +2,7 @@
 #ifndef PCGPU_DEPTH_H
 #define PCGPU_DEPTH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -26,6 +27,7 @@ void pcgpu_depth_free(pcgpu_depth *depth);
  * optical axis, in metres, projects to column u = fx * x / z + cx and row v = fy * y / z + cy. Whole u and v are pixel
  * centres, counted from 0 (as in TUM RGB-D, 7-Scenes and Open3D). */
 typedef struct pcgpu_camera {
+    size_t struct_size; /* set by pcgpu_camera_init */
     int width, height;  /* size of its images in pixels, which every image must have; 0 (default) = any size */
     double fx, fy;      /* focal lengths in pixels, > 0; no default */
     double cx, cy;      /* principal point in pixels; no default: NaN */
@@ -34,7 +36,8 @@ typedef struct pcgpu_camera {
     double max_depth;   /* metres along z: a larger depth counts as no return; default 0 = no limit */
 } pcgpu_camera;
 
-void pcgpu_camera_init(pcgpu_camera *camera);
+void pcgpu_camera_init_sized(pcgpu_camera *camera, size_t struct_size);
+#define pcgpu_camera_init(camera) pcgpu_camera_init_sized(camera, sizeof *(camera))
 
 /* Counts of the pixels of an image: pixels = points + no_return + out_of_range. */
 typedef struct pcgpu_depth_counts {

@@ -9,10 +9,10 @@
  * The context is opened with PCGPU_DEVICE_CUDA, for the device that has the arrays. `stream` is a cudaStream_t of this
  * device; NULL is the default stream. Results are those of the operations on host arrays, bit for bit. What those
  * report of the points as an error or a count is a number in device memory here. */
-#ifndef PCGPU_DEVICE_H
-#define PCGPU_DEVICE_H
-
+#ifndef PCGPU_H
 #include "pcgpu.h" /* which includes this in its place */
+#elif !defined PCGPU_DEVICE_H
+#define PCGPU_DEVICE_H
 
 #ifdef __cplusplus
 extern "C" {

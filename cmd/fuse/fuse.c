@@ -30,7 +30,7 @@ int fuse_image(fusion *f, int index, const double T[16]) {
         return EXIT_FAILED;
     }
     double begin = seconds_now();
-    const pcgpu_read_options how = {.format = o->format, .camera = &o->camera};
+    const pcgpu_read_options how = {.struct_size = sizeof how, .format = o->format, .camera = &o->camera};
     pcgpu_status status = pcgpu_read_depth_for(f->session->context, stream, path, &how, &depth);
     f->job->read_seconds += seconds_now() - begin;
     input_close(stream);

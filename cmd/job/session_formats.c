@@ -102,7 +102,8 @@ int session_fields(const session *s) {
 
 pcgpu_read_options session_read_options(const session *s) {
     const option_values *o = s->options;
-    return (pcgpu_read_options){.format = o->format,
+    return (pcgpu_read_options){.struct_size = sizeof(pcgpu_read_options),
+                                .format = o->format,
                                 .fields = session_fields(s),
                                 .camera = option_given(o, "camera", s->command) ? &o->camera : NULL,
                                 .force = o->force};

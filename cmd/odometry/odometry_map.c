@@ -194,7 +194,7 @@ static int open_in(session *s, const pcgpu_odometry_params *params, const pcgpu_
 
 int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odometry **odometry) {
     const char *path = odometry_own(s->options)->map;
-    const pcgpu_read_options how = {.fields = PCGPU_LIKELY_FIELDS}; /* --fields is that of the scans */
+    const pcgpu_read_options how = {.struct_size = sizeof how, .fields = PCGPU_LIKELY_FIELDS}; /* not --fields */
     const pcgpu_format_info *format = pcgpu_format_of_path(path);
     pcgpu_cloud map = {0};
     /* The parameters are wrong with any map, or right. */

@@ -91,9 +91,7 @@ static int append(joined *g, const pcgpu_cloud *moved, const pcgpu_cloud *from, 
 /* Reads a scan before the input. */
 static int read_scan(job *j, const char *path, pcgpu_cloud *cloud) {
     pcgpu_context *context = j->session->context;
-    const pcgpu_read_options how = {.format = j->session->options->format,
-                                    .fields = session_fields(j->session),
-                                    .force = j->session->options->force};
+    const pcgpu_read_options how = session_read_options(j->session);
     FILE *stream = input_open(path);
     *cloud = (pcgpu_cloud){0};
     if (!stream) {

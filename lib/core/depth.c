@@ -12,8 +12,9 @@ void pcgpu_depth_free(pcgpu_depth *depth) {
     memset(depth, 0, sizeof *depth);
 }
 
-void pcgpu_camera_init(pcgpu_camera *camera) {
-    *camera = (pcgpu_camera){.cx = NAN, .cy = NAN, .depth_scale = 1000};
+void pcgpu_camera_init_sized(pcgpu_camera *camera, size_t struct_size) {
+    const pcgpu_camera initial = {.cx = NAN, .cy = NAN, .depth_scale = 1000};
+    pc_struct_init(camera, struct_size, &initial, sizeof initial);
 }
 
 /* The largest value of the images: a sensor that saturates writes it where it measures nothing. */
@@ -27,6 +28,7 @@ static bool is_positive(double value) {
 }
 
 pcgpu_status pc_camera_check(pcgpu_context *context, int width, int height, const pcgpu_camera *c) {
+    PC_TRY(pc_struct_check(context, "pcgpu_camera", c->struct_size, sizeof *c));
     if (width < 1 || height < 1 || width > PCGPU_DEPTH_SIDE || height > PCGPU_DEPTH_SIDE ||
         width * height > PCGPU_DEPTH_PIXELS) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,

@@ -177,15 +177,21 @@ done:
     return status;
 }
 
+void pcgpu_read_options_init_sized(pcgpu_read_options *options, size_t struct_size) {
+    const pcgpu_read_options initial = {.fields = 0};
+    pc_struct_init(options, struct_size, &initial, sizeof initial);
+}
+
 pcgpu_status pcgpu_read(pcgpu_context *context, FILE *stream, const char *name, const pcgpu_read_options *options,
                         pcgpu_cloud *cloud) {
-    const pcgpu_read_options defaults = {0};
+    const pcgpu_read_options defaults = {.struct_size = sizeof defaults};
     options = options ? options : &defaults;
     const pc_file file = {.context = context, .name = pc_input_name(name), .stream = stream, .options = options};
     const pc_format *format = NULL;
     pc_bytes bytes;
     pc_c_locale locale;
     memset(cloud, 0, sizeof *cloud);
+    PC_TRY(pc_struct_check(context, "pcgpu_read_options", options->struct_size, sizeof *options));
     PC_TRY(read_bytes(&file, name, options->format, USE_READ, &format, &bytes));
     if (!pc_enter_c_locale(&locale)) {
         pc_bytes_free(&bytes);
@@ -243,6 +249,8 @@ pcgpu_status pcgpu_read_depth(pcgpu_context *context, FILE *stream, const char *
 
 pcgpu_status pcgpu_read_depth_for(pcgpu_context *context, FILE *stream, const char *name,
                                   const pcgpu_read_options *options, pcgpu_depth *depth) {
+    memset(depth, 0, sizeof *depth);
+    PC_TRY(pc_struct_check(context, "pcgpu_read_options", options->struct_size, sizeof *options));
     return read_depth(context, stream, name, options->format, options, depth);
 }
 

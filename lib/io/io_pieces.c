@@ -246,13 +246,17 @@ static pcgpu_status allocate(pcgpu_pieces *p, size_t bytes) {
 
 pcgpu_status pcgpu_pieces_open(pcgpu_context *context, const char *path, const pcgpu_read_options *options,
                                size_t bytes, pcgpu_pieces **pieces) {
+    const pcgpu_read_options defaults = {.struct_size = sizeof defaults};
+    *pieces = NULL;
+    options = options ? options : &defaults;
+    PC_TRY(pc_struct_check(context, "pcgpu_read_options", options->struct_size, sizeof *options));
     pcgpu_pieces *p = *pieces = calloc(1, sizeof *p);
     pcgpu_status status = PCGPU_ERROR_MEMORY;
     if (!p || !(p->name = strdup(path))) {
         pc_fail_memory(context, sizeof *p, path);
         goto failed;
     }
-    p->options = options ? *options : (pcgpu_read_options){0};
+    p->options = *options;
     p->file = (pc_file){.context = context, .name = p->name, .options = &p->options};
     PC_TRY_OR(failed, status, pc_open(&p->file));
     PC_TRY_OR(failed, status, describe_records(p));

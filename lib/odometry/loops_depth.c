@@ -85,6 +85,7 @@ static const pc_loops_kind images = {.end = end, .weigh = weigh_image, .evaluate
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_camera *camera, const pcgpu_depth_loops_params *p) {
     PC_TRY(pc_struct_check(context, "pcgpu_depth_loops_params", p->struct_size, sizeof *p));
+    PC_TRY(pc_struct_check(context, "pcgpu_camera", camera->struct_size, sizeof *camera));
     PC_TRY(pc_register_depth_check(context, &p->registration));
     if (camera->width > 0) {
         PC_TRY(pc_camera_check(context, camera->width, camera->height, camera));

@@ -70,6 +70,7 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
     pc_clear_error(context);
     *odometry = NULL;
     PC_TRY(check(context, params));
+    PC_TRY(pc_struct_check(context, "pcgpu_camera", camera->struct_size, sizeof *camera));
     pcgpu_depth_odometry *o = calloc(1, sizeof *o);
     if (!o) {
         return pc_fail_memory(context, sizeof *o, "the odometry");

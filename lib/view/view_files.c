@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 pcgpu_status pc_layer_read_mesh(pcgpu_context *context, FILE *stream, const char *name, pc_layer *layer) {
-    const pcgpu_read_options options = {0};
+    const pcgpu_read_options options = {.struct_size = sizeof options};
     const pc_file file = {.context = context, .name = name, .stream = stream, .options = &options};
     pc_bytes bytes = {NULL, 0};
     pcgpu_mesh mesh = {0};

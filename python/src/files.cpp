@@ -62,7 +62,8 @@ nb::dict read_cloud(nb::object source, nb::bytes name, nb::object format, int fi
     const pcgpu_format_info *found = nullptr;
     pcgpu_cloud cloud = {};
     nb::str chosen = format.is_none() ? nb::str("") : nb::cast<nb::str>(format);
-    pcgpu_read_options options = {};
+    pcgpu_read_options options;
+    pcgpu_read_options_init(&options);
     options.format = format.is_none() ? nullptr : chosen.c_str();
     options.fields = fields;
     options.depth_counts = &counts;

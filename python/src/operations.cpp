@@ -192,11 +192,7 @@ nb::list devices() {
 
 template <class T, auto init> nb::dict defaults_of(const field *fields) {
     T params;
-    if constexpr (std::is_invocable_v<decltype(init), T *, size_t>) {
-        init(&params, sizeof params);
-    } else {
-        init(&params);
-    }
+    init(&params, sizeof params);
     return to_dict(&params, fields);
 }
 
@@ -216,7 +212,7 @@ nb::dict defaults() {
     out["DepthLoops"] =
         defaults_of<pcgpu_depth_loops_params, pcgpu_depth_loops_params_init_sized>(depth_loops_params_fields);
     out["Volume"] = defaults_of<pcgpu_volume_params, pcgpu_volume_params_init_sized>(volume_params_fields);
-    out["Camera"] = defaults_of<pcgpu_camera, pcgpu_camera_init>(camera_fields);
+    out["Camera"] = defaults_of<pcgpu_camera, pcgpu_camera_init_sized>(camera_fields);
     return out;
 }
 

@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 {
     readelf -dW "$1" | sed -n 's/.*SONAME.*\[\(.*\)\]$/soname \1/p'
     nm -D --defined-only "$1" | awk '$2 != "A" { print "symbol", $3 }' | LC_ALL=C sort
-    "$2" | LC_ALL=C sort
+    "$2" >"$work/structs" && LC_ALL=C sort "$work/structs"
 } >"$work/now" || exit 1
 # A struct that structs.c leaves out would change unseen.
 for name in $(sed -n 's/^} \(pcgpu_[a-z_]*\);$/\1/p' "$PCGPU_SOURCE"/lib/pcgpu*.h); do

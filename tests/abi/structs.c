@@ -1,21 +1,49 @@
-/* The sizes of the public structs, one per line: a program that was built with another size breaks. */
+/* The sizes of the public structs, one per line: a program that was built with another size breaks. Calls compare the
+ * struct_size of those that begin with it; pcgpu_open compares the sum of all others. */
 #include "pcgpu.h"
 
-#define SIZE(NAME)        printf("struct pcgpu_%s %zu\n", #NAME, sizeof(pcgpu_##NAME))
+static size_t sum;
+
+static void print(const char *name, size_t size) {
+    printf("struct pcgpu_%s %zu\n", name, size);
+}
+
+#define SIZE(NAME)        sum += sizeof(pcgpu_##NAME), print(#NAME, sizeof(pcgpu_##NAME))
 #define SIZES(A, B, C, D) SIZE(A), SIZE(B), SIZE(C), SIZE(D)
+#define SIZED(NAME)                                                                                                    \
+    _Static_assert(offsetof(pcgpu_##NAME, struct_size) == 0, "begins with its size");                                  \
+    print(#NAME, sizeof(pcgpu_##NAME))
 
 int main(void) {
-    SIZES(array, camera, cloud, depth);
-    SIZES(depth_counts, depth_odometry_params, clouds, device_info);
-    SIZES(device_picks, device_voxels, evaluation, file_info);
-    SIZES(format_info, indices, loop, loops_params);
-    SIZES(depth_loops_params, loops_result, map_params, map_stats);
-    SIZES(mesh, odometry_frame, odometry_params, pair);
-    SIZES(set_cloud, set_link, set, pose_edge);
-    SIZES(pose_graph_result, read_options, register_depth_params, register_params);
-    SIZES(registration, run, sample_params, sampled);
-    SIZES(segment_error, settings, volume_counts, volume_params);
-    SIZES(neighbor_lists, neighbors_params, volume_stats, voxelize_params);
+    SIZED(camera);
+    SIZED(depth_loops_params);
+    SIZED(depth_odometry_params);
+    SIZED(loops_params);
+    SIZED(map_params);
+    SIZED(neighbors_params);
+    SIZED(odometry_params);
+    SIZED(read_options);
+    SIZED(register_depth_params);
+    SIZED(register_params);
+    SIZED(sample_params);
+    SIZED(settings);
+    SIZED(volume_params);
+    SIZED(voxelize_params);
+    SIZES(array, cloud, depth, depth_counts);
+    SIZES(clouds, device_info, device_picks, device_voxels);
+    SIZES(evaluation, file_info, format_info, indices);
+    SIZES(loop, loops_result, map_stats, mesh);
+    SIZES(odometry_frame, pair, pose_edge, pose_graph_result);
+    SIZES(registration, run, sampled, segment_error);
+    SIZES(set, set_cloud, set_link, volume_counts);
+    SIZE(neighbor_lists);
+    SIZE(volume_stats);
     SIZE(voxels);
+    if (sum != PCGPU_STRUCTS_SIZE) {
+        fprintf(stderr,
+                "FAIL: the structs without struct_size have %zu bytes and PCGPU_STRUCTS_SIZE of pcgpu.h is %d\n", sum,
+                PCGPU_STRUCTS_SIZE);
+        return 1;
+    }
     return 0;
 }

@@ -66,7 +66,7 @@ void bench_check(const pcgpu_context *context, pcgpu_status status) {
 
 bool bench_read(pcgpu_context *context, const char *name, int fields, pcgpu_cloud *cloud) {
     char path[4096];
-    const pcgpu_read_options options = {.fields = fields};
+    const pcgpu_read_options options = {.struct_size = sizeof options, .fields = fields};
     snprintf(path, sizeof path, "%s/%s", bench_word("--data", "."), name);
     FILE *file = fopen(path, "rb");
     if (!file) {

@@ -24,7 +24,8 @@ static void make_frames(void) {
     room_camera_init(&seen, (int)bench_number("--width", 640));
     seen.noise = true;
     room_furnish(&room, 1);
-    camera = (pcgpu_camera){seen.width, seen.height, seen.fx, seen.fy, seen.cx, seen.cy, seen.depth_scale, 0.0, 0.0};
+    camera = (pcgpu_camera){sizeof camera, seen.width, seen.height,      seen.fx, seen.fy,
+                            seen.cx,       seen.cy,    seen.depth_scale, 0.0,     0.0};
     for (int i = 0; i < count; i++) {
         scene_pose pose;
         double quaternion[4];

@@ -177,7 +177,8 @@ int main(int argc, char **argv) {
     pcgpu_context *cpu = bench_open(PCGPU_DEVICE_CPU, (int)bench_number("--threads", 0));
     pcgpu_context *device = cuda ? bench_open(PCGPU_DEVICE_CUDA, 0) : NULL;
     const char *folder = bench_word("--scans", "."), *file = bench_word("--map", NULL);
-    const pcgpu_read_options how = {.fields = (int)bench_number("--fields", 4)};
+    const pcgpu_read_options how = {.struct_size = sizeof(pcgpu_read_options),
+                                    .fields = (int)bench_number("--fields", 4)};
     pcgpu_odometry_params params;
     pcgpu_odometry_params_init(&params);
     params.deskew = (pcgpu_deskew)bench_number("--deskew", params.deskew);

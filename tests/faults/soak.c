@@ -46,7 +46,7 @@ static void files(job *j, pcgpu_context *context, const pcgpu_cloud *cloud) {
         }
         char *bytes = NULL;
         size_t size = 0;
-        pcgpu_read_options options = {.format = format->name};
+        pcgpu_read_options options = {.struct_size = sizeof options, .format = format->name};
         pcgpu_cloud read = {0};
         FILE *stream = open_memstream(&bytes, &size);
         WORKS(pcgpu_write(context, stream, "memory", format->name, cloud));

@@ -38,9 +38,11 @@ static void check_image(const pcgpu_depth *depth, size_t size) {
 /* The same file read as a cloud: a record for each pixel that is not 0, and the depth is its z. */
 static void check_cloud(pcgpu_context *context, const char *format, const uint8_t *data, size_t size,
                         const pcgpu_depth *depth) {
-    const pcgpu_camera camera = {.fx = 2, .fy = 3, .cx = -1, .cy = 0.5, .depth_scale = 1};
+    const pcgpu_camera camera = {
+        .struct_size = sizeof(pcgpu_camera), .fx = 2, .fy = 3, .cx = -1, .cy = 0.5, .depth_scale = 1};
     pcgpu_depth_counts n;
-    const pcgpu_read_options options = {.format = format, .camera = &camera, .depth_counts = &n};
+    const pcgpu_read_options options = {
+        .struct_size = sizeof(pcgpu_read_options), .format = format, .camera = &camera, .depth_counts = &n};
     pcgpu_cloud cloud;
     FILE *f = fuzz_open(data, size);
     MUST(pcgpu_read(context, f, "input", &options, &cloud) == PCGPU_OK);

@@ -17,7 +17,7 @@ static void check_piece(const pcgpu_cloud *whole, const pcgpu_cloud *piece, int6
 }
 
 static bool check_format(pcgpu_context *context, const char *format, size_t bytes) {
-    const pcgpu_read_options options = {.format = format};
+    const pcgpu_read_options options = {.struct_size = sizeof options, .format = format};
     pcgpu_cloud whole, piece = {0};
     pcgpu_pieces *pieces;
     const pcgpu_status whole_status = pcgpu_read_file(context, "input.bin", &options, &whole);

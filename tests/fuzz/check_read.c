@@ -53,7 +53,8 @@ static void check_again(pcgpu_context *context, const pcgpu_cloud *cloud, const 
     FILE *f = open_memstream(&data, &size);
     MUST(pcgpu_write(context, f, "output", format, cloud) == PCGPU_OK && fclose(f) == 0);
     f = fmemopen(data, size, "rb");
-    const pcgpu_read_options options = {.format = strcmp(format, "ply-ascii") == 0 ? "ply" : format};
+    const pcgpu_read_options options = {.struct_size = sizeof options,
+                                        .format = strcmp(format, "ply-ascii") == 0 ? "ply" : format};
     MUST(f && pcgpu_read(context, f, "output", &options, &again) == PCGPU_OK);
     MUST(again.rows == cloud->rows && again.columns == cloud->columns);
     for (int64_t i = 0; i < cloud->rows && cloud->offset[0] == 0 && again.offset[0] == 0; i++) {
@@ -76,7 +77,8 @@ static void check_las(pcgpu_context *context, const pcgpu_cloud *cloud) {
     MUST(f && fclose(f) == 0 && (status == PCGPU_OK) == (cloud->columns <= PCGPU_MAX_COLUMNS - 10));
     if (status == PCGPU_OK) {
         f = fmemopen(data, size, "rb");
-        MUST(f && pcgpu_read(context, f, "output", &(pcgpu_read_options){.format = "las"}, &again) == PCGPU_OK);
+        const pcgpu_read_options options = {.struct_size = sizeof options, .format = "las"};
+        MUST(f && pcgpu_read(context, f, "output", &options, &again) == PCGPU_OK);
         MUST(again.rows <= cloud->rows && again.columns >= cloud->columns);
         for (int k = 0; k < cloud->columns; k++) {
             MUST(cloud->offset[0] != 0 || pcgpu_cloud_column(&again, cloud->names[k]) >= 0 ||
@@ -90,9 +92,11 @@ static void check_las(pcgpu_context *context, const pcgpu_cloud *cloud) {
 
 int fuzz_check_read(const char *format, const uint8_t *data, size_t size) {
     const bool known = strcmp(format, "content") != 0;
-    const pcgpu_camera camera = {.fx = 2, .fy = 2, .cx = 1, .cy = 1, .depth_scale = 1000, .max_depth = 60};
+    const pcgpu_camera camera = {
+        .struct_size = sizeof camera, .fx = 2, .fy = 2, .cx = 1, .cy = 1, .depth_scale = 1000, .max_depth = 60};
     const pcgpu_format_info *found = NULL;
-    const pcgpu_read_options options = {.format = known ? format : NULL, .camera = &camera, .found = &found};
+    const pcgpu_read_options options = {
+        .struct_size = sizeof options, .format = known ? format : NULL, .camera = &camera, .found = &found};
     static const char *const outputs[] = {"ply", "ply-ascii", "pcd", "npy", "xyz", "csv"};
     pcgpu_cloud cloud;
     pcgpu_context *context = test_open(PCGPU_DEVICE_CPU, 1);

@@ -23,8 +23,8 @@ static void make_images(void) {
     room_camera_init(&seen, WIDTH);
     seen.noise = true;
     room_furnish(&room, 3);
-    pcgpu_camera_init(&camera);
-    camera = (pcgpu_camera){seen.width, seen.height, seen.fx, seen.fy, seen.cx, seen.cy, seen.depth_scale, 0.0, 0.0};
+    camera = (pcgpu_camera){sizeof camera, seen.width, seen.height,      seen.fx, seen.fy,
+                            seen.cx,       seen.cy,    seen.depth_scale, 0.0,     0.0};
     const size_t pixels = (size_t)seen.width * (size_t)seen.height;
     for (int i = 0; i < FRAMES; i++) {
         scene_pose pose;

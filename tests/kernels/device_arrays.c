@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     bed.stream = device_stream_open();
     if (path) {
         pcgpu_cloud scan;
-        const pcgpu_read_options options = {.fields = 4};
+        const pcgpu_read_options options = {.struct_size = sizeof options, .fields = 4};
         if (pcgpu_read_file(bed.cpu, path, &options, &scan) != PCGPU_OK) {
             printf("FAIL: %s\n", pcgpu_last_error(bed.cpu));
             return 1;

@@ -283,7 +283,7 @@ static void check_same(const char *a, const char *b) {
 /* Points with colours: away from where two shapes meet, each has the colour of the shape that it is on. */
 static void check_colors(const scene *room, const char *path) {
     pcgpu_cloud cloud;
-    if (pcgpu_read_file(context, path, &(pcgpu_read_options){0}, &cloud) != PCGPU_OK) {
+    if (pcgpu_read_file(context, path, NULL, &cloud) != PCGPU_OK) {
         stop(path, pcgpu_last_error(context));
     }
     const int red = pcgpu_cloud_column(&cloud, "red");

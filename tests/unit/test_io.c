@@ -16,7 +16,7 @@ static void keep_log(void *user, pcgpu_log_level level, const char *message) {
 
 /* The messages are added to those of the write before. */
 static pcgpu_status read_bytes(const char *format, const void *data, size_t size, pcgpu_cloud *cloud) {
-    const pcgpu_read_options options = {.format = format};
+    const pcgpu_read_options options = {.struct_size = sizeof options, .format = format};
     FILE *f = tmpfile();
     assert_non_null(f);
     assert_int_equal(fwrite(data, 1, size, f), size);
@@ -24,6 +24,11 @@ static pcgpu_status read_bytes(const char *format, const void *data, size_t size
     pcgpu_status status = pcgpu_read(io.context, f, "file", &options, cloud);
     fclose(f);
     return status;
+}
+
+static pcgpu_status read_as(FILE *f, const char *format, int fields, pcgpu_cloud *cloud) {
+    const pcgpu_read_options options = {.struct_size = sizeof options, .format = format, .fields = fields};
+    return pcgpu_read(io.context, f, "-", &options, cloud);
 }
 
 pcgpu_status io_read(const char *format, const void *data, size_t size, pcgpu_cloud *cloud) {
@@ -176,8 +181,7 @@ static void test_format_errors(void **state) {
     assert_begins("scan.dat: neither its first bytes nor its name have a known format; give format NAME");
     assert_int_equal(pcgpu_read(io.context, f, "scan.e57", NULL, &cloud), PCGPU_ERROR_FORMAT);
     assert_begins("scan.e57: is E57 by its name, which is not read; convert it first, such as by: pdal translate");
-    assert_int_equal(pcgpu_read(io.context, f, "-", &(pcgpu_read_options){.format = "foo"}, &cloud),
-                     PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(read_as(f, "foo", 0, &cloud), PCGPU_ERROR_ARGUMENT);
     assert_begins("standard input: 'foo' is not a format; format takes bin, ply, pcd, npy, ");
     assert_int_equal(pcgpu_read(io.context, f, "a.npz", NULL, &cloud), PCGPU_ERROR_FORMAT);
     assert_begins("a.npz: is empty; give a file with points");
@@ -203,7 +207,7 @@ static void test_format_errors(void **state) {
 
 static void test_bin(void **state) {
     for (int fields = 3; fields <= 16; fields++) {
-        const pcgpu_read_options options = {.fields = fields};
+        const pcgpu_read_options options = {.struct_size = sizeof options, .fields = fields};
         pcgpu_cloud cloud, again;
         char *data;
         size_t size;
@@ -233,8 +237,8 @@ static void test_bin_sizes(void **state) {
     assert_int_equal(cloud.columns, 4);
     pcgpu_cloud_free(&cloud);
     FILE *f = tmpfile();
-    assert_int_equal(pcgpu_read(io.context, f, "-", &(pcgpu_read_options){.fields = 17}, &cloud), PCGPU_ERROR_ARGUMENT);
-    assert_int_equal(pcgpu_read(io.context, f, "-", &(pcgpu_read_options){.fields = -2}, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(read_as(f, NULL, 17, &cloud), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(read_as(f, NULL, -2, &cloud), PCGPU_ERROR_ARGUMENT);
     io_make_cloud(1, 17, &cloud);
     assert_int_equal(pcgpu_write(io.context, f, "-", NULL, &cloud), PCGPU_ERROR_ARGUMENT);
     pcgpu_cloud_free(&cloud);
@@ -262,7 +266,7 @@ static void test_pipe(void **state) {
         }
         close(ends[1]);
         FILE *in = fdopen(ends[0], "rb");
-        assert_int_equal(pcgpu_read(io.context, in, "-", &(pcgpu_read_options){.format = reader}, &again), PCGPU_OK);
+        assert_int_equal(read_as(in, reader, 0, &again), PCGPU_OK);
         fclose(in);
         int result = 1;
         assert_int_equal(waitpid(child, &result, 0), child);
@@ -278,7 +282,7 @@ static void test_stream_errors(void **state) {
     assert_int_equal(pcgpu_read_file(io.context, "/nonexistent/a.ply", NULL, &cloud), PCGPU_ERROR_IO);
     assert_string_equal(pcgpu_last_error(io.context),
                         "/nonexistent/a.ply: cannot be opened: No such file or directory; check the name");
-    assert_int_equal(pcgpu_read_file(io.context, "/", &(pcgpu_read_options){.format = "ply"}, &cloud), PCGPU_ERROR_IO);
+    assert_int_equal(pcgpu_read_file(io.context, "/", NULL, &cloud), PCGPU_ERROR_IO);
     assert_non_null(strstr(pcgpu_last_error(io.context), "/: cannot be read: Is a directory"));
     io_make_cloud(100000, 4, &cloud);
     for (int i = 0; i < 5; i++) {

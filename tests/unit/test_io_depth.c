@@ -359,7 +359,8 @@ static void test_depth_clouds(void **state) {
     pcgpu_camera c = camera();
     pcgpu_depth_counts n;
     pcgpu_cloud cloud;
-    pcgpu_read_options options = {.format = "pgm", .camera = &c, .depth_counts = &n};
+    pcgpu_read_options options = {
+        .struct_size = sizeof(pcgpu_read_options), .format = "pgm", .camera = &c, .depth_counts = &n};
     FILE *f = fmemopen((void *)(uintptr_t)file, sizeof file - 1, "rb");
     io.log[0] = '\0';
     c.max_depth = 2;

@@ -92,8 +92,8 @@ static void test_plausible_multiple(void **state) {
     FILE *f = tmpfile();
     assert_int_equal(fwrite(map, 32, ROWS, f), ROWS);
     rewind(f);
-    assert_int_equal(pcgpu_read(io.context, f, "map.bin", &(pcgpu_read_options){.fields = PCGPU_LIKELY_FIELDS}, &cloud),
-                     PCGPU_OK);
+    const pcgpu_read_options likely = {.struct_size = sizeof likely, .fields = PCGPU_LIKELY_FIELDS};
+    assert_int_equal(pcgpu_read(io.context, f, "map.bin", &likely, &cloud), PCGPU_OK);
     assert_int_equal(cloud.columns, 8);
     assert_int_equal(cloud.rows, ROWS);
     pcgpu_cloud_free(&cloud);
@@ -145,7 +145,8 @@ static void test_plausible_types(void **state) {
     pcgpu_cloud cloud;
     io_read_bad("bin", wide, 128000, "look like float64; convert it with NumPy");
     for (int k = 0; k < 2; k++) {
-        const pcgpu_read_options how = {.format = "bin", .fields = k ? 4 : 0, .force = k == 0};
+        const pcgpu_read_options how = {
+            .struct_size = sizeof how, .format = "bin", .fields = k ? 4 : 0, .force = k == 0};
         FILE *stream = fmemopen(wide, 128000, "rb");
         io.log[0] = '\0';
         assert_int_equal(pcgpu_read(io.context, stream, "file", &how, &cloud), PCGPU_OK);

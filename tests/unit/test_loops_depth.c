@@ -9,8 +9,7 @@ enum { WIDTH = 160, HEIGHT = 120, COPIES = 16, PARTS = 3, STEPS = 60, FRAMES = 2
 static double truth[16 * FRAMES], odometry[16 * FRAMES];
 static uint16_t images[FRAMES][WIDTH * HEIGHT];
 static box boxes[COPIES * PARTS];
-static const pcgpu_camera camera = {
-    .width = WIDTH, .height = HEIGHT, .fx = 131.0, .fy = 131.0, .cx = 79.5, .cy = 59.5, .depth_scale = 1000.0};
+static const pcgpu_camera camera = {sizeof(pcgpu_camera), WIDTH, HEIGHT, 131.0, 131.0, 79.5, 59.5, 1000.0, 0.0, 0.0};
 
 /* In each metre along x a pillar, a shelf and a chest before the wall. */
 static void make_wall(void) {

@@ -188,7 +188,7 @@ static void test_empty(void **state) {
 static void test_pieces(void **state) {
     char name[] = "/tmp/pcgpu-pieces.XXXXXX.bin";
     const int fd = mkstemps(name, 4);
-    const pcgpu_read_options how = {.fields = 3};
+    const pcgpu_read_options how = {.struct_size = sizeof how, .fields = 3};
     pcgpu_cloud cloud = line(), picked, wanted;
     pcgpu_sampled got, whole;
     pcgpu_sample_params params;
@@ -251,12 +251,74 @@ static void test_struct_size(void **unused) {
     assert_int_equal(pcgpu_open(&settings, &other), PCGPU_ERROR_ARGUMENT);
     assert_non_null(strstr(pcgpu_last_error(other), "pcgpu_settings has 0 bytes"));
     pcgpu_close(other);
+    assert_int_equal(pcgpu_open_sized(NULL, &other, PCGPU_STRUCTS_SIZE + 8), PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(other), "compile with the headers of this version"));
+    pcgpu_close(other);
+}
+
+static void assert_old(pcgpu_status status, const char *name) {
+    assert_int_equal(status, PCGPU_ERROR_ARGUMENT);
+    assert_non_null(strstr(pcgpu_last_error(context), name));
+}
+
+static void test_struct_size_of_files(void **unused) {
+    const pcgpu_read_options options = {.fields = 4};
+    const char *why = "call pcgpu_read_options_init";
+    pcgpu_cloud cloud;
+    pcgpu_depth depth;
+    pcgpu_pieces *pieces;
+    pcgpu_read_options good;
+    pcgpu_read_options_init(&good);
+    assert_int_equal(good.struct_size, sizeof good);
+    assert_old(pcgpu_read(context, stdin, "-", &options, &cloud), why);
+    assert_old(pcgpu_read_file(context, "/dev/null", &options, &cloud), why);
+    assert_old(pcgpu_read_depth_for(context, stdin, "-", &options, &depth), why);
+    assert_old(pcgpu_pieces_open(context, "/dev/null", &options, 1 << 20, &pieces), why);
+    assert_null(pieces);
+}
+
+static void test_struct_size_of_cameras(void **unused) {
+    const pcgpu_camera camera = {.width = 2, .height = 1, .fx = 1, .fy = 1, .depth_scale = 1};
+    const char *why = "call pcgpu_camera_init";
+    const double T[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    pcgpu_depth image = {2, 1, (uint16_t[]){1, 2}, NULL};
+    pcgpu_depth_counts counts;
+    pcgpu_cloud cloud;
+    pcgpu_registration result;
+    pcgpu_frame *frame;
+    pcgpu_depth_odometry *odometry;
+    pcgpu_loops *loops;
+    pcgpu_volume *volume;
+    pcgpu_register_depth_params registration;
+    pcgpu_depth_odometry_params steps;
+    pcgpu_depth_loops_params places;
+    pcgpu_volume_params voxels;
+    pcgpu_register_depth_params_init(&registration);
+    pcgpu_depth_odometry_params_init(&steps);
+    pcgpu_depth_loops_params_init(&places);
+    pcgpu_volume_params_init(&voxels);
+    assert_old(pcgpu_depth_count(context, &image, &camera, &counts), why);
+    assert_old(pcgpu_depth_to_cloud(context, &image, &camera, &cloud, NULL), why);
+    assert_old(pcgpu_register_depth(context, &image, &image, &camera, NULL, &registration, &result), why);
+    assert_old(pcgpu_frame_create(context, &image, &camera, &registration, &frame), why);
+    assert_old(pcgpu_depth_odometry_open(context, &camera, &steps, &odometry), why);
+    assert_old(pcgpu_loops_open_depth(context, &camera, &places, &loops), why);
+    assert_int_equal(pcgpu_volume_open(context, &voxels, &volume), PCGPU_OK);
+    assert_old(pcgpu_volume_integrate(volume, &image, &camera, T, NULL), why);
+    assert_old(pcgpu_volume_raycast(volume, &camera, T, NULL, NULL), why);
+    pcgpu_volume_close(volume);
 }
 
 int unit_sample(void) {
-    const struct CMUnitTest tests[] = {TEST(test_pieces),     TEST(test_refused), TEST(test_coverage),
-                                       TEST(test_at_most),    TEST(test_empty),   TEST(test_nothing_left),
-                                       TEST(test_struct_size)};
+    const struct CMUnitTest tests[] = {TEST(test_pieces),
+                                       TEST(test_refused),
+                                       TEST(test_coverage),
+                                       TEST(test_at_most),
+                                       TEST(test_empty),
+                                       TEST(test_nothing_left),
+                                       TEST(test_struct_size),
+                                       TEST(test_struct_size_of_files),
+                                       TEST(test_struct_size_of_cameras)};
     context = open_context(0);
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
