@@ -7,6 +7,8 @@
 #   root NAME SUITE PACKAGES  a root made by mmdebstrap, once; unpacked into $work/NAME
 #   inside NAME COMMAND       a command in it, with /proc and the folders of $BOUND at their places, gone with the command
 #   sysroot SUITE ARCH [PACKAGES]  only the C library, the libraries of pcgpu and PACKAGES, into $work/sysroot, links made relative
+#   toolchain [c++]           compilers of this machine that see only the sysroot of Debian 11: $work/cc, $work/c++
+#   licenses FOLDER           those of the libraries of that sysroot, with $cuda = enabled also of CUDA
 set -eu
 export LC_ALL=C DEBIAN_FRONTEND=noninteractive
 umask 022
@@ -108,6 +110,32 @@ sysroot() {
     find "$work/sysroot" -type l -lname '/*' | while read -r link; do
         ln -sfnr "$work/sysroot$(readlink "$link")" "$link"
     done
+}
+
+# Sets lib, the folder of the libraries. 2.31 of the C library is the oldest that Debian's mirrors have; the two functions of old_math.c take
+# their older version. gcc finds its own folders of the C library first, which -B and -L precede. C++ has its run time: that of this machine
+# would need a newer C library.
+toolchain() {
+    sysroot bullseye amd64 "${1:+libstdc++-10-dev}"
+    lib=$work/sysroot/usr/lib/x86_64-linux-gnu headers=$work/sysroot/usr/include
+    [ -z "${1:-}" ] || cp "$work/sysroot/usr/lib/gcc/x86_64-linux-gnu/10/libstdc++.a" "$work/sysroot/usr/lib/gcc/x86_64-linux-gnu/10/libgcc_eh.a" "$lib/"
+    gcc -O2 -fPIC -c "$PCGPU_SOURCE/tests/packages/old_math.c" -o "$work/old_math.o"
+    compiler cc "gcc${1:+ -static-libgcc}"
+    compiler c++ "g++ -static-libgcc -nostdinc++ -isystem $headers/c++/10 -isystem $headers/x86_64-linux-gnu/c++/10"
+}
+compiler() { # compiler NAME PROGRAM
+    printf '#!/bin/sh\nexec %s --sysroot=%s -B%s -L%s -L%s "$@"\n' "$2" "$work/sysroot" "$lib" "$lib" "$work/sysroot/lib/x86_64-linux-gnu" \
+        >"$work/$1"
+    chmod +x "$work/$1"
+}
+
+licenses() {
+    mkdir "$1"
+    for package in zlib1g-dev libpng-dev libyaml-dev; do
+        cp "$work/sysroot/usr/share/doc/$package/copyright" "$1/$package"
+    done
+    [ ! -e "$lib/libstdc++.a" ] || cp "$work/sysroot/usr/share/doc/gcc-10-base/copyright" "$1/libstdc++"
+    [ "$cuda" = disabled ] || printf '%s\n' "libcudart_static and CUB, of NVIDIA's CUDA Toolkit: https://docs.nvidia.com/cuda/eula" >"$1/cuda"
 }
 
 # runs NAME PROGRAM: what every package is tried with, in a root that has nothing else of pcgpu: a sample of a street has the bytes of

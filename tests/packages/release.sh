@@ -1,6 +1,6 @@
 #!/bin/sh
 # release.sh [GPU-ARCHS]: everything that the page of a release holds, from a clean clone, in $PCGPU_PACKAGES (default packages/): the source,
-# Debian packages, archives and the wheel, with CUDA for GPU-ARCHS (default 90) and without, what is in them (SPDX), the notes, and
+# Debian packages, archives and wheels, with CUDA for GPU-ARCHS (default 90) and without, what is in them (SPDX), the notes, and
 # SHA256SUMS. The scripts beside it build each and try it in a root that has nothing else; a line for each has the result, minutes and what
 # it says at its end. Two hours of two cores. PCGPU_ONLY: an extended regular expression, the scripts to run.
 #
@@ -27,6 +27,7 @@ try debian.sh bookworm cuda
 try tarball.sh
 try tarball.sh cuda
 try wheel.sh "${PYTHON:-python3}"
+try wheel.sh "${PYTHON:-python3}" cuda
 try first_screen.sh
 try aarch64.sh
 try distributions.sh

@@ -1,8 +1,7 @@
 #!/bin/sh
 # tarball.sh [cuda]: pcgpu-VERSION-linux-x86_64.tar.xz, which runs with glibc 2.28 or later and needs no other library: the program,
-# manual pages, completions, configurations, licenses, the list of what is in it (SPDX). Built by the compiler of this machine
-# against the C library of Debian 11 (2.31, the oldest that Debian's mirrors have), with CUDA also its C++ library; two functions take
-# their older version, and the symbols are compared with 2.28 afterwards. Tried in roots of Debian 11 and 12 that have nothing but the
+# manual pages, completions, configurations, licenses, the list of what is in it (SPDX). Built against the C library of Debian 11, with
+# CUDA also its C++ library, and the symbols are compared with 2.28 afterwards. Tried in roots of Debian 11 and 12 that have nothing but the
 # base. With "cuda" the kernels for $GPU_ARCHS (default: as meson_options.txt) are in it, and the driver is found at run time.
 #
 #   sudo PCGPU=build/cmd/pcgpu sh tests/packages/tarball.sh
@@ -14,23 +13,8 @@ meson=meson
 name=pcgpu-$version-linux-x86_64
 cuda=disabled
 [ "$with" != cuda ] || { cuda=enabled && name=$name-cuda; }
-# CUDA needs the run time of C++, of which that of this machine would ask for a newer C library.
-cxx=$work/sysroot/usr/lib/gcc/x86_64-linux-gnu/10
-sysroot bullseye amd64 "$([ "$with" != cuda ] || echo libstdc++-10-dev)"
-lib=$work/sysroot/usr/lib/x86_64-linux-gnu
-[ "$with" != cuda ] || cp "$cxx/libstdc++.a" "$cxx/libgcc_eh.a" "$lib/"
+toolchain "$([ "$with" != cuda ] || echo c++)"
 rm "$lib"/libz.so "$lib"/libpng*.so "$lib"/libyaml.so # what is left is static
-gcc -O2 -fPIE -c "$PCGPU_SOURCE/tests/packages/old_math.c" -o "$work/old_math.o"
-
-# A compiler that sees the sysroot alone: gcc finds its own folders of the C library first, which -B and -L precede.
-compiler() { # compiler NAME PROGRAM
-    printf '#!/bin/sh\nexec %s --sysroot=%s -B%s -L%s -L%s "$@"\n' "$2" "$work/sysroot" "$lib" "$lib" "$work/sysroot/lib/x86_64-linux-gnu" \
-        >"$work/$1"
-    chmod +x "$work/$1"
-}
-compiler cc "gcc -B$lib$([ "$with" != cuda ] || echo ' -static-libgcc')"
-headers=$work/sysroot/usr/include
-compiler c++ "g++ -nostdinc++ -isystem $headers/c++/10 -isystem $headers/x86_64-linux-gnu/c++/10"
 cat >"$work/native.ini" <<END
 [binaries]
 c = '$work/cc'
@@ -48,14 +32,7 @@ DESTDIR=$work/dest quietly install "$meson" install -C "$work/build" --no-rebuil
 mkdir "$work/$name"
 cp -R "$work/dest/usr/local/." "$work/$name/"
 cp "$work/src/LICENSE" "$work/src/NEWS.md" "$work/$name/"
-mkdir "$work/$name/licenses"
-for package in zlib1g-dev libpng-dev libyaml-dev; do
-    cp "$work/sysroot/usr/share/doc/$package/copyright" "$work/$name/licenses/$package"
-done
-if [ "$cuda" = enabled ]; then
-    cp "$work/sysroot/usr/share/doc/gcc-10-base/copyright" "$work/$name/licenses/libstdc++"
-    printf '%s\n' "libcudart_static and CUB, of NVIDIA's CUDA Toolkit: https://docs.nvidia.com/cuda/eula" >"$work/$name/licenses/cuda"
-fi
+licenses "$work/$name/licenses"
 newer=$(objdump -T "$work/$name/bin/pcgpu" | grep -oE 'GLIBC_[0-9.]+' | sort -u -V | tail -n 1)
 [ "$(printf '%s\n' "GLIBC_$oldest" "$newer" | sort -V | tail -n 1)" = "GLIBC_$oldest" ] || die "it needs $newer, newer than $oldest"
 say "the newest symbol is of $newer"
