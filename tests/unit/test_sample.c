@@ -261,7 +261,7 @@ static void assert_old(pcgpu_status status, const char *name) {
     assert_non_null(strstr(pcgpu_last_error(context), name));
 }
 
-static void test_struct_size_of_files(void **unused) {
+static void test_old_options(void **unused) {
     const pcgpu_read_options options = {.fields = 4};
     const char *why = "call pcgpu_read_options_init";
     pcgpu_cloud cloud;
@@ -277,7 +277,7 @@ static void test_struct_size_of_files(void **unused) {
     assert_null(pieces);
 }
 
-static void test_struct_size_of_cameras(void **unused) {
+static void test_old_camera(void **unused) {
     const pcgpu_camera camera = {.width = 2, .height = 1, .fx = 1, .fy = 1, .depth_scale = 1};
     const char *why = "call pcgpu_camera_init";
     const double T[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
@@ -310,15 +310,9 @@ static void test_struct_size_of_cameras(void **unused) {
 }
 
 int unit_sample(void) {
-    const struct CMUnitTest tests[] = {TEST(test_pieces),
-                                       TEST(test_refused),
-                                       TEST(test_coverage),
-                                       TEST(test_at_most),
-                                       TEST(test_empty),
-                                       TEST(test_nothing_left),
-                                       TEST(test_struct_size),
-                                       TEST(test_struct_size_of_files),
-                                       TEST(test_struct_size_of_cameras)};
+    const struct CMUnitTest tests[] = {TEST(test_pieces),      TEST(test_refused),     TEST(test_coverage),
+                                       TEST(test_at_most),     TEST(test_empty),       TEST(test_nothing_left),
+                                       TEST(test_struct_size), TEST(test_old_options), TEST(test_old_camera)};
     context = open_context(0);
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
