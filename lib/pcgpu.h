@@ -341,11 +341,7 @@ typedef struct pcgpu_device_info {
  * receives the reason as a sentence. `driver` (may be NULL) receives the driver's CUDA version, e.g. 13000, or 0. */
 int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
 
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
-
+/* Parts of this header, which need no extern "C" and visibility of their own. */
 #include "pcgpu_sample.h"         /* pcgpu_sample, pcgpu_sample_batch */
 #include "pcgpu_neighbors.h"      /* pcgpu_neighbors */
 #include "pcgpu_filter.h"         /* pcgpu_points_in_boxes */
@@ -372,4 +368,9 @@ enum {
         sizeof(pcgpu_segment_error) + sizeof(pcgpu_set) + sizeof(pcgpu_set_cloud) + sizeof(pcgpu_set_link) +
         sizeof(pcgpu_volume_counts) + sizeof(pcgpu_volume_stats) + sizeof(pcgpu_voxels)
 };
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -14,11 +14,6 @@
 #elif !defined PCGPU_DEVICE_H
 #define PCGPU_DEVICE_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* Picks, `params->count` (M) per cloud. */
 typedef struct pcgpu_device_picks {
     void *indices; /* device, count x M: the record of a pick, counted from 0 in each cloud; -1 behind the last pick */
@@ -65,9 +60,4 @@ pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const 
  * Errors: as pcgpu_points_in_boxes, and as pcgpu_neighbors_device. */
 pcgpu_status pcgpu_points_in_boxes_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,
                                           const float *boxes, int64_t count, int32_t *first, uint8_t *inside);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,11 +4,6 @@
 #elif !defined PCGPU_FILTER_H
 #define PCGPU_FILTER_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* Oriented boxes as OpenPCDet has them, PCGPU_BOX_NUMBERS float32 each: the centre x y z and the size dx dy dz in metres,
  * and the heading in radians: dx is along the x axis turned by the heading about z, towards y. */
 enum { PCGPU_BOX_NUMBERS = 7 };
@@ -21,9 +16,4 @@ enum { PCGPU_BOX_NUMBERS = 7 };
  * beyond 1e6), MEMORY, DEVICE. */
 pcgpu_status pcgpu_points_in_boxes(pcgpu_context *context, const pcgpu_clouds *points, const float *boxes,
                                    int64_t count, int32_t *first, uint8_t *inside);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

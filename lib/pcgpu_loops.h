@@ -4,11 +4,6 @@
 #elif !defined PCGPU_LOOPS_H
 #define PCGPU_LOOPS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* ---- pose graphs --------------------------------------------------------------------------------------------- */
 
 /* A measured motion between two poses of a graph. Its residual is that of E = T_from_to^-1 T_world_from^-1 T_world_to:
@@ -127,9 +122,4 @@ pcgpu_status pcgpu_loops_add_depth(pcgpu_loops *loops, const pcgpu_depth *depth,
 /* After the last frame. */
 pcgpu_status pcgpu_loops_solve(pcgpu_loops *loops, pcgpu_loops_result *result);
 void pcgpu_loops_close(pcgpu_loops *loops); /* accepts NULL */
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

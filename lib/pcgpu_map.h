@@ -5,11 +5,6 @@
 #elif !defined PCGPU_MAP_H
 #define PCGPU_MAP_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* Counts, means and covariances of the points of all scans in voxels (as in the normal distributions transform, Biber
  * and Strasser 2003), in whole numbers, so that the map depends neither on threads nor on what was kept on disk. A
  * voxel is the cube floor(p / voxel) of world coordinates.
@@ -80,9 +75,4 @@ typedef struct pcgpu_map_stats {
 pcgpu_status pcgpu_map_finish(pcgpu_map *map, const pcgpu_cloud **points);
 
 void pcgpu_map_get_stats(const pcgpu_map *map, pcgpu_map_stats *stats);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

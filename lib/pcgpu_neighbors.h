@@ -4,11 +4,6 @@
 #elif !defined PCGPU_NEIGHBORS_H
 #define PCGPU_NEIGHBORS_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* Clouds in one array of records. A record is `stride` floats, the first three of which are x y z in metres. */
 typedef struct pcgpu_clouds {
     const float *data; /* on the host; on the device for a function of pcgpu_device.h */
@@ -57,9 +52,4 @@ void pcgpu_neighbors_params_init_sized(pcgpu_neighbors_params *params, size_t st
  * Errors: ARGUMENT (the parameters; another number of clouds; more than 2^31 - 1 records), MEMORY, DEVICE. */
 pcgpu_status pcgpu_neighbors(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,
                              const pcgpu_neighbors_params *params, const pcgpu_neighbor_lists *lists, pcgpu_run *run);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

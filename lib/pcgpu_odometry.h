@@ -5,11 +5,6 @@
 #elif !defined PCGPU_ODOMETRY_H
 #define PCGPU_ODOMETRY_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* ---- odometry ------------------------------------------------------------------------------------------------ */
 
 /* What a scan is registered to. */
@@ -168,9 +163,4 @@ typedef struct pcgpu_evaluation {
  * poses), MEMORY. */
 pcgpu_status pcgpu_trajectory_evaluate(pcgpu_context *context, const double *estimate, const double *truth,
                                        const double *times, int64_t count, pcgpu_evaluation *evaluation);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

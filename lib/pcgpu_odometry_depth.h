@@ -5,11 +5,6 @@
 #elif !defined PCGPU_ODOMETRY_DEPTH_H
 #define PCGPU_ODOMETRY_DEPTH_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 typedef struct pcgpu_depth_odometry_params {
     size_t struct_size;                       /* set by pcgpu_depth_odometry_params_init */
     pcgpu_register_depth_params registration; /* of each step; init: the pose of the first frame, T_world_camera;
@@ -46,9 +41,4 @@ pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *odometry, const pcgp
 
 /* The model, which the odometry owns; NULL with other references. */
 pcgpu_volume *pcgpu_depth_odometry_volume(pcgpu_depth_odometry *odometry);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

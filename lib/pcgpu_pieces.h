@@ -4,11 +4,6 @@
 #elif !defined PCGPU_PIECES_H
 #define PCGPU_PIECES_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* A file that is read in pieces, as often as it is needed. Its records have the values, names, types and offset that
  * pcgpu_read gives them. */
 typedef struct pcgpu_pieces pcgpu_pieces;
@@ -55,9 +50,4 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
  * seeds at random; MEMORY also when the picks need more than `memory`. */
 pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, const pcgpu_sample_params *params,
                                  size_t memory, pcgpu_sampled *result, int64_t **wide, pcgpu_cloud *cloud);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,11 +4,6 @@
 #elif !defined PCGPU_REGISTER_H
 #define PCGPU_REGISTER_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* Registration, coarse to fine. PLANE and POINT are iterative closest point (Chen and Medioni 1992; Besl and McKay
  * 1992): each level halves the voxel size and the maximum correspondence distance of the level before; the last level
  * uses `voxel`, the first one `max_distance`. NDT, the default, is the normal distributions transform, distribution to
@@ -174,9 +169,4 @@ enum { PCGPU_SET_MOST = 4096 };
 pcgpu_status pcgpu_register_all(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
                                 const pcgpu_register_params *params, pcgpu_set *set);
 void pcgpu_set_free(pcgpu_set *set); /* accepts a zeroed struct */
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -4,11 +4,6 @@
 #elif !defined PCGPU_REGISTER_DEPTH_H
 #define PCGPU_REGISTER_DEPTH_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 enum { PCGPU_DEPTH_LEVELS = 6 };
 
 /* Registration of depth images by projective association and the point-to-plane cost, coarse to fine, as in
@@ -56,9 +51,4 @@ void pcgpu_frame_free(pcgpu_context *context, pcgpu_frame *frame); /* accepts NU
  * two frames belong to different back ends. */
 pcgpu_status pcgpu_register_frames(pcgpu_context *context, pcgpu_frame *source, pcgpu_frame *target,
                                    const pcgpu_register_depth_params *params, pcgpu_registration *result);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

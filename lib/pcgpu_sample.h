@@ -4,11 +4,6 @@
 #elif !defined PCGPU_SAMPLE_H
 #define PCGPU_SAMPLE_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* Farthest point sampling (Gonzalez 1985; Eldar et al. 1997): the first pick is given; every further pick is the point
  * with the largest distance to the earlier picks, and the lowest index on ties. No point is picked twice.
  * Squared distances are (dx*dx + dy*dy) + dz*dz in float32. */
@@ -69,9 +64,4 @@ pcgpu_status pcgpu_sample(pcgpu_context *context, const pcgpu_cloud *cloud, cons
 pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const *clouds, int count,
                                 const pcgpu_sample_params *params, pcgpu_sampled *results);
 void pcgpu_sampled_free(pcgpu_sampled *result);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -5,11 +5,6 @@
 #elif !defined PCGPU_VOLUME_H
 #define PCGPU_VOLUME_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 /* A truncated signed distance function (Curless and Levoy 1996; KinectFusion, Newcombe et al. 2011) in hashed blocks of
  * 8 x 8 x 8 voxels (Niessner et al. 2013). Memory is proportional to the surface: 4.2 kB per block, about 100 MB for a
  * furnished interior at 1 cm. A voxel is a sample at whole multiples of the voxel size in world coordinates. */
@@ -92,9 +87,4 @@ typedef struct pcgpu_volume_stats {
 } pcgpu_volume_stats;
 
 void pcgpu_volume_get_stats(const pcgpu_volume *volume, pcgpu_volume_stats *stats);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif

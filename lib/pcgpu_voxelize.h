@@ -4,11 +4,6 @@
 #elif !defined PCGPU_VOXELIZE_H
 #define PCGPU_VOXELIZE_H
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-#pragma GCC visibility push(default)
-
 typedef enum pcgpu_features {
     PCGPU_FEATURES_MEAN,   /* V x F: mean of the kept points. With max_points: float32 sum in index order / count.
                               Without: the exact sum, rounded to float64, / count, rounded to float32; it does not
@@ -61,9 +56,4 @@ void pcgpu_voxelize_params_init_sized(pcgpu_voxelize_params *params, size_t stru
 pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                             pcgpu_voxels *result);
 void pcgpu_voxels_free(pcgpu_voxels *result);
-
-#pragma GCC visibility pop
-#ifdef __cplusplus
-}
-#endif
 #endif
