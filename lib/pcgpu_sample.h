@@ -6,7 +6,7 @@
 
 /* Farthest point sampling (Gonzalez 1985; Eldar et al. 1997): the first pick is given; every further pick is the point
  * with the largest distance to the earlier picks, and the lowest index on ties. No point is picked twice.
- * Squared distances are (dx*dx + dy*dy) + dz*dz in float32. */
+ * Squared distances are (dx*dx + dy*dy) + dz*dz in float32, of other columns summed in their order, too. */
 typedef enum pcgpu_sample_method {
     PCGPU_SAMPLE_FPS,
     PCGPU_SAMPLE_RANDOM /* uniform without replacement, in the order of the draws, which is the same on every platform.
@@ -38,6 +38,9 @@ typedef struct pcgpu_sample_params {
     bool coverage;        /* measure the coverage for RANDOM too, which costs a pass of farthest point sampling */
     bool at_most;         /* count is an upper bound: of fewer usable points all are picked, of none no pick. Not on a
                              device */
+    int column_count; /* 0: distances have x y z. Else they have the first so many of `columns`, and a point is usable
+                         when these are finite. FPS only */
+    int columns[PCGPU_MAX_COLUMNS]; /* of the cloud, from 0 */
 } pcgpu_sample_params;
 
 typedef struct pcgpu_sampled {

@@ -143,6 +143,7 @@ static pcgpu_status prepare(pcgpu_context *context, int64_t rows, const pcgpu_sa
     job->x = points->x;
     job->y = points->y;
     job->z = points->z;
+    job->dimensions = pc_dimensions_of(p);
     job->disposable = true; /* the picks are indices; the result is gathered from the records */
     job->seed_count = p->seed_count;
     job->seeds = made->seeds;
@@ -188,7 +189,9 @@ static void estimate(const pc_sample_job *jobs, int count, int threads, double *
     *cpu = pc_cpu_sample_seconds(jobs, count, threads);
     *cuda = 5e-4;
     for (int i = 0; i < count; i++) {
-        *cuda += 4e-9 * (double)jobs[i].n + 6e-8 * (double)(jobs[i].seed_count + jobs[i].count);
+        const bool plain = jobs[i].dimensions > 0; /* a round per pick */
+        *cuda += 4e-9 * (double)jobs[i].n * (plain ? jobs[i].dimensions / 3.0 : 1.0) +
+                 (plain ? 2e-6 : 6e-8) * (double)(jobs[i].seed_count + jobs[i].count);
     }
 }
 
@@ -286,7 +289,9 @@ static pcgpu_status run_jobs(pcgpu_context *context, const pcgpu_sample_params *
 
 static pcgpu_status select_points(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
                                   prepared *made, pc_sample_job *job, pcgpu_sampled *result) {
-    PC_TRY(pc_points_select(context, cloud, params->drop_origin, &made->points, &result->run));
+    PC_TRY(pc_columns_check(context, params, cloud->columns));
+    PC_TRY(pc_has_columns(params) ? pc_columns_select(context, cloud, params, &made->points, &result->run)
+                                  : pc_points_select(context, cloud, params->drop_origin, &made->points, &result->run));
     return prepare(context, cloud->rows, params, made, job, result);
 }
 

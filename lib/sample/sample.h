@@ -1,5 +1,5 @@
-/* What the files of sampling share: sample.c (checks, back end, conversion to records), sample_start.c (the start and
- * the seeds) and sample_random.c (random numbers). */
+/* What the files of sampling share: sample.c (checks, back end, conversion to records), sample_columns.c (points of
+ * other columns than x y z), sample_start.c (the start and the seeds) and sample_random.c (random numbers). */
 #ifndef PC_SAMPLE_H
 #define PC_SAMPLE_H
 
@@ -19,6 +19,21 @@ pcgpu_status pc_sample_count(pcgpu_context *context, const pcgpu_sample_params *
  * are in temporary files. Errors: as pcgpu_sample; IO. */
 pcgpu_status pc_sample_points(pcgpu_context *context, pc_points *points, int64_t rows, bool files,
                               const pcgpu_sample_params *params, pcgpu_sampled *result);
+
+/* ---- sample_columns.c ----------------------------------------------------------------------------------------- */
+
+/* Whether distances have other columns than x y z. */
+bool pc_has_columns(const pcgpu_sample_params *params);
+/* The dimensions of a job: 0 where x, y and z hold all columns. */
+static inline int pc_dimensions_of(const pcgpu_sample_params *params) {
+    return params->column_count > 3 ? params->column_count : 0;
+}
+/* Errors: ARGUMENT (a column that the cloud does not have; random sampling). */
+pcgpu_status pc_columns_check(pcgpu_context *context, const pcgpu_sample_params *params, int64_t columns);
+/* As pc_points_select, with the columns of the parameters as coordinates: without a box; with 4 or more columns,
+ * coordinate k of point i is x[k * n + i]. */
+pcgpu_status pc_columns_select(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                               pc_points *points, pcgpu_run *run);
 
 /* ---- sample_start.c ------------------------------------------------------------------------------------------- */
 

@@ -23,11 +23,34 @@ enum {
 
 typedef void update_fn(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
                        int32_t *farthest);
+typedef void update_all_fn(const float *x, int64_t pitch, int dimensions, int32_t *nearest, int64_t n,
+                           const float *pick, int32_t *farthest);
 typedef void find_fn(const int32_t *nearest, int64_t n, int32_t bits, int32_t *first);
 
 PC_INLINE void update(const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
                       int32_t *farthest) {
     *farthest = pc_lower_distances(x, y, z, nearest, n, pick);
+}
+
+/* The same for points of any dimensions; coordinate k is `pitch` floats after the one before it. */
+PC_INLINE void update_all(const float *x, int64_t pitch, int dimensions, int32_t *restrict nearest, int64_t n,
+                          const float *pick, int32_t *farthest) {
+    float d[CHUNK];
+    int32_t best = PC_PICKED;
+    for (int k = 0; k < dimensions; k++) {
+        const float *restrict values = x + k * pitch;
+        const float of_pick = pick[k * pitch];
+        for (int64_t i = 0; i < n; i++) {
+            const float e = values[i] - of_pick;
+            d[i] = (k ? d[i] : 0.0f) + e * e;
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t bits = pc_float_bits(d[i]), m = nearest[i] < bits ? nearest[i] : bits;
+        nearest[i] = m;
+        best = m > best ? m : best;
+    }
+    *farthest = best;
 }
 
 /* The first index of `bits`, which occurs among n. */
@@ -46,6 +69,10 @@ PC_SIMD_FORMS_OF(update,
                  (const float *x, const float *y, const float *z, int32_t *nearest, int64_t n, const float *pick,
                   int32_t *farthest),
                  (x, y, z, nearest, n, pick, farthest))
+PC_SIMD_FORMS_OF(update_all,
+                 (const float *x, int64_t pitch, int dimensions, int32_t *nearest, int64_t n, const float *pick,
+                  int32_t *farthest),
+                 (x, pitch, dimensions, nearest, n, pick, farthest))
 
 /* A point and the bits of its squared distance to the picks so far. */
 typedef struct far_point {
@@ -55,6 +82,7 @@ typedef struct far_point {
 typedef struct sampler {
     pc_sample_job *job;
     update_fn *update;
+    update_all_fn *update_all;
     find_fn *find;
     int32_t *nearest; /* n */
     int parts;
@@ -77,7 +105,10 @@ static far_point search_range(const sampler *s, int64_t begin, int64_t end, cons
     for (int64_t i = begin; i < end; i += CHUNK) {
         int64_t n = end - i < CHUNK ? end - i : CHUNK;
         int32_t bits = PC_PICKED;
-        for (int64_t k = 0; k < count; k++) {
+        for (int64_t k = 0; k < count && job->dimensions; k++) {
+            s->update_all(job->x + i, job->n, job->dimensions, s->nearest + i, n, job->x + picks[k], &bits);
+        }
+        for (int64_t k = 0; k < count && !job->dimensions; k++) {
             const float position[3] = {job->x[picks[k]], job->y[picks[k]], job->z[picks[k]]};
             s->update(job->x + i, job->y + i, job->z + i, s->nearest + i, n, position, &bits);
         }
@@ -131,7 +162,11 @@ static far_point search_all(pcgpu_context *context, sampler *s, const int32_t *p
 
 /* Samples one cloud with the plain loop in this number of parts; false when memory is exhausted. */
 static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int parts) {
-    sampler s = {.job = job, .update = update_for(simd), .find = find_first_for(simd), .parts = parts};
+    sampler s = {.job = job,
+                 .update = update_for(simd),
+                 .update_all = update_all_for(simd),
+                 .find = find_first_for(simd),
+                 .parts = parts};
     s.nearest = pc_sample_allocate(job, (uint64_t)job->n * sizeof *s.nearest);
     s.found = malloc((size_t)parts * sizeof *s.found);
     const bool ok = s.nearest && s.found;
@@ -154,8 +189,8 @@ static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd s
     return ok;
 }
 
-static int thread_count(int threads, int64_t n, int64_t points_per_thread) {
-    int64_t useful = n / points_per_thread;
+static int thread_count(int threads, const pc_sample_job *job, int64_t points_per_thread) {
+    const int64_t points = job->dimensions ? job->n * job->dimensions / 3 : job->n, useful = points / points_per_thread;
     return useful < 1 ? 1 : useful < threads ? (int)useful : threads;
 }
 
@@ -166,17 +201,17 @@ static int thread_count(int threads, int64_t n, int64_t points_per_thread) {
  * of most times. The chosen algorithm is the faster one, except where both take similar times. */
 
 /* 0.11 ns per point and pick in the caches, 0.15 ns beyond. */
-static double seconds_plain(int64_t n, int64_t rounds) {
-    return (20e-9 + 0.13e-9 * (double)n) * (double)rounds;
+static double seconds_plain(const pc_sample_job *job, int64_t rounds) {
+    return (20e-9 + 0.13e-9 * (double)job->n * (job->dimensions ? job->dimensions / 3.0 : 1.0)) * (double)rounds;
 }
 
 /* 4 to 50 ns per point for the order, more when the points exceed the caches. The first picks reach all buckets, the
  * k-th about one in k. A later pick examines a few buckets: 0.1 us with 1,024 points, 0.3 us with 120,000. */
-static double seconds_buckets(int64_t n, int64_t rounds) {
-    const double points = (double)n, picks = (double)rounds;
+static double seconds_buckets(const pc_sample_job *job, int64_t rounds) {
+    const double points = (double)job->n, picks = (double)rounds;
     const double order = 4e-9 + fmin(8e-15 * points, 45e-9), reach = 0.35e-9 * log2(picks + 1.0);
     const double pick = 60e-9 + 22e-9 * fmax(0.0, log2(points) - 8.0) + 1e-12 * fmin(points, 4e6);
-    return 2e-6 + points * (order + reach) + picks * pick;
+    return job->dimensions ? (double)INFINITY : 2e-6 + points * (order + reach) + picks * pick;
 }
 
 /* The number of distance updates: one per seed and pick. */
@@ -188,8 +223,8 @@ double pc_cpu_sample_seconds(const pc_sample_job *jobs, int count, int threads) 
     double idle = count < threads ? (double)threads / count : 1.0; /* buckets use one thread per cloud */
     double seconds = 0.0;
     for (int i = 0; i < count; i++) {
-        int64_t n = jobs[i].n, rounds = rounds_of(&jobs[i]);
-        seconds += fmin(seconds_plain(n, rounds), seconds_buckets(n, rounds) * idle);
+        const int64_t rounds = rounds_of(&jobs[i]);
+        seconds += fmin(seconds_plain(&jobs[i], rounds), seconds_buckets(&jobs[i], rounds) * idle);
     }
     return seconds;
 }
@@ -200,16 +235,16 @@ typedef struct plan {
 } plan;
 
 static plan choose_plan(const pc_sample_job *job, const pc_sample_variant *variant, int threads) {
-    const plan plain = {false, thread_count(threads, job->n, variant->points_per_thread)};
-    const plan buckets = {true, thread_count(threads, job->n, PREPARED_PER_THREAD * variant->points_per_thread)};
-    if (variant->algorithm != PC_SAMPLE_CHOOSE) {
+    const plan plain = {false, thread_count(threads, job, variant->points_per_thread)};
+    const plan buckets = {true, thread_count(threads, job, PREPARED_PER_THREAD * variant->points_per_thread)};
+    if (variant->algorithm != PC_SAMPLE_CHOOSE && !job->dimensions) {
         return variant->algorithm == PC_SAMPLE_BUCKETS ? buckets : plain;
     }
-    double seconds = seconds_plain(job->n, rounds_of(job)) / plain.threads;
+    double seconds = seconds_plain(job, rounds_of(job)) / plain.threads;
     if (plain.threads > 1) { /* must be twice as fast: it occupies all cores, and is far slower on a busy machine */
         seconds = 2.0 * (seconds + WAIT_SECONDS * (double)job->count);
     }
-    return seconds_buckets(job->n, rounds_of(job)) < seconds ? buckets : plain;
+    return seconds_buckets(job, rounds_of(job)) < seconds ? buckets : plain;
 }
 
 /* Without a context, only the caller's thread works. */

@@ -1,6 +1,8 @@
 /* Sampling of clouds in the memory of a GPU: checks of the parameters. The work is in cuda/sample/sample_device.cu. */
 #include "sample_device.h"
 
+#include "sample.h"
+
 #include <math.h>
 
 static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_params *p) {
@@ -67,6 +69,7 @@ pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcg
     }
     PC_TRY(check_params(context, params));
     PC_TRY(check_clouds(context, clouds, params));
+    PC_TRY(pc_columns_check(context, params, clouds->stride));
     if (!picks->indices || (picks->index_bytes != 4 && picks->index_bytes != 8)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "indices of %d bytes; give memory for 4 or 8 each",
                        picks->index_bytes);

@@ -16,6 +16,7 @@ extern "C" {
 typedef struct pc_sample_job {
     int64_t n;
     float *x, *y, *z;
+    int dimensions;  /* 0 = x y z; 4 or more: coordinate k of point i is x[k * n + i] */
     bool disposable; /* the back end may overwrite x, y and z */
     int64_t start, count;
     int64_t seed_count;   /* 0 = none */
@@ -29,7 +30,7 @@ typedef struct pc_sample_job {
 } pc_sample_job;
 
 typedef struct pc_sample_ops {
-    /* Runs all jobs; CUDA runs them concurrently. */
+    /* Runs all jobs, which have the same dimensions; CUDA runs them concurrently. */
     pcgpu_status (*sample)(pcgpu_context *context, pc_sample_job *jobs, int count);
 } pc_sample_ops;
 

@@ -192,6 +192,10 @@ pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, c
     pcgpu_pieces_describe(pieces, &whole);
     pcgpu_status status;
     PC_TRY(pc_sample_check(context, params, 1));
+    if (params->column_count) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "a file in pieces is sampled by x y z; leave the columns out, or give more memory");
+    }
     if (random && params->seed_count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                        "a file in pieces is sampled at random without seeds; leave them out, or give more memory");

@@ -20,20 +20,25 @@ static int64_t index_of_record(const pc_points *points, int64_t record) {
     return low < points->n && points->rows[low] == record ? low : -1;
 }
 
-static int64_t farthest_from_centroid(const pc_points *points) {
-    double sum[3] = {0.0, 0.0, 0.0};
-    for (int64_t i = 0; i < points->n; i++) {
-        sum[0] += (double)points->x[i];
-        sum[1] += (double)points->y[i];
-        sum[2] += (double)points->z[i];
+static int64_t farthest_from_centroid(const pc_points *points, int dimensions) {
+    float center[PCGPU_MAX_COLUMNS];
+    const float *at[PCGPU_MAX_COLUMNS] = {points->x, points->y, points->z};
+    const int used = dimensions ? dimensions : 3;
+    for (int k = 0; k < used; k++) {
+        double sum = 0.0;
+        at[k] = k < 3 ? at[k] : points->x + k * points->n;
+        for (int64_t i = 0; i < points->n; i++) {
+            sum += (double)at[k][i];
+        }
+        center[k] = (float)(sum / (double)points->n);
     }
-    float cx = (float)(sum[0] / (double)points->n);
-    float cy = (float)(sum[1] / (double)points->n);
-    float cz = (float)(sum[2] / (double)points->n);
     int64_t best = 0;
     float farthest = -1.0f;
     for (int64_t i = 0; i < points->n; i++) {
-        float d = pc_squared_distance(points->x[i], points->y[i], points->z[i], cx, cy, cz);
+        float d = pc_squared_distance(at[0][i], at[1][i], at[2][i], center[0], center[1], center[2]);
+        for (int k = 3; k < used; k++) {
+            d += (at[k][i] - center[k]) * (at[k][i] - center[k]);
+        }
         if (d > farthest) {
             farthest = d;
             best = i;
@@ -52,7 +57,7 @@ pcgpu_status pc_sample_start(pcgpu_context *context, const pcgpu_sample_params *
     if (p->start == PCGPU_START_FIRST) {
         *start = 0;
     } else if (p->start == PCGPU_START_CENTER) {
-        *start = farthest_from_centroid(points);
+        *start = farthest_from_centroid(points, pc_dimensions_of(p));
     } else if (p->start == PCGPU_START_RANDOM) {
         *start = pc_random_below(p->seed, points->n);
     } else if (p->start_index < 0 || p->start_index >= rows) {

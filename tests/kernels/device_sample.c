@@ -36,16 +36,16 @@ static int64_t begin_of(const call *c, int64_t i) {
 /* The picks of the CPU for cloud i: as many of M as there are. */
 static void plain(const call *c, int64_t i, pcgpu_sampled *want) {
     const int64_t rows = rows_of(c, i), stride = c->clouds.stride;
-    pcgpu_cloud cloud = {.rows = rows, .columns = 3};
+    pcgpu_cloud cloud = {.rows = rows, .columns = (int)stride, .data = c->host + begin_of(c, i) * stride};
     pcgpu_sample_params params = c->params;
-    cloud.data = malloc((size_t)rows * 3 * sizeof(float));
     int64_t usable = 0;
     bool start = true;
     for (int64_t k = 0; k < rows; k++) {
-        const float *p = c->host + (begin_of(c, i) + k) * stride;
-        memcpy(cloud.data + 3 * k, p, 3 * sizeof(float));
-        const bool good = isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]) &&
-                          !(params.drop_origin && p[0] == 0.0f && p[1] == 0.0f && p[2] == 0.0f);
+        const float *p = cloud.data + k * stride;
+        bool good = !(params.drop_origin && p[0] == 0.0f && p[1] == 0.0f && p[2] == 0.0f);
+        for (int d = 0; d < (params.column_count ? params.column_count : 3); d++) {
+            good = good && isfinite(p[params.column_count ? params.columns[d] : d]);
+        }
         usable += good;
         start = start && (good || params.start != PCGPU_START_INDEX || k != params.start_index);
     }
@@ -54,7 +54,6 @@ static void plain(const call *c, int64_t i, pcgpu_sampled *want) {
     if (params.count > 0 && start && pcgpu_sample(c->cpu, &cloud, &params, want) != PCGPU_OK) {
         expect(false, pcgpu_last_error(c->cpu), i, 0);
     }
-    free(cloud.data);
 }
 
 /* Whether `picks` on the device are those of the CPU. */
@@ -111,6 +110,11 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
     c->params.drop_origin = random_bits() % 2;
     c->params.start = random_bits() % 2 ? PCGPU_START_FIRST : PCGPU_START_INDEX;
     c->params.start_index = c->params.start == PCGPU_START_INDEX ? random_bits() % least : 0;
+    for (int k = 0; k < 9; k++) {
+        c->params.columns[k] =
+            (int[]){2, 0, 1, 3, 4, 7, 8, 5, 6}[k]; /* of a stride of 3, 4, 5 or 9, the first so many */
+    }
+    c->params.column_count = random_bits() % 2 ? 1 + (int)(random_bits() % stride) : 0;
     c->params.min_distance = random_bits() % 3 == 0 ? 0.5f : 0.0f;
     const size_t picks = (size_t)(count * c->params.count);
     c->picks.index_bytes = random_bits() % 2 ? 4 : 8;
@@ -147,6 +151,10 @@ static void check_refusals(call *c) {
         {GOOD, {.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, 4, "0 to 99"},
         {GOOD, {.count = 5, .min_distance = NAN}, 4, "minimum distance"},
         {GOOD, {.count = 5}, 2, "indices of 2 bytes"},
+        {GOOD,
+         {.count = 5, .columns = {2, 0, 1, 3, 4}, .column_count = 5},
+         4,
+         "column 4 of a cloud with columns 0 to 3"},
         {STRIDE, {.count = 5}, 4, "stride of 2"},
         {FALLING, {.count = 5}, 4, "cloud 1 has -30 records"},
 #ifndef DEVICE_EMULATED

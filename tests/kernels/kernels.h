@@ -43,6 +43,7 @@ typedef struct operation {
     void (*check)(test_bed *bed);
 } operation;
 
-extern const operation operation_sample, operation_forms, operation_voxelize, operation_neighbors, operation_boxes;
+extern const operation operation_sample, operation_columns, operation_forms, operation_voxelize, operation_neighbors,
+    operation_boxes;
 
 #endif

@@ -5,11 +5,6 @@
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 
-static bool same(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
-    return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&
-           memcmp(want->distances, distances, (size_t)count * 4) == 0;
-}
-
 /* The public call on every context. */
 static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
                            const picks *want) {
@@ -19,8 +14,8 @@ static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *c
         pcgpu_status status = pcgpu_sample(bed->context[i], cloud, params, &got);
         expect(bed, status == PCGPU_OK, "sample, %s, %s: %s", name, bed->label[i], pcgpu_last_error(bed->context[i]));
         if (status == PCGPU_OK) {
-            expect(bed, same(want, got.count, got.indices, got.distances), "sample, %s, %s: differs from the reference",
-                   name, bed->label[i]);
+            expect(bed, equal_picks(want, got.count, got.indices, got.distances),
+                   "sample, %s, %s: differs from the reference", name, bed->label[i]);
         }
         pcgpu_sampled_free(&got);
     }
@@ -113,7 +108,7 @@ static void check_prepared(test_bed *bed, int c, const char *name, const pcgpu_c
         for (int64_t i = 0; i < job.picked; i++) {
             got.distances[i] = sqrtf(got.distances[i]);
         }
-        expect(bed, status == PCGPU_OK && same(want, job.picked, got.indices, got.distances),
+        expect(bed, status == PCGPU_OK && equal_picks(want, job.picked, got.indices, got.distances),
                "sample, %s, %s, buckets, vector form %d%s: differs from the reference", name, bed->label[c],
                (int)form->simd, disposable ? ", coordinates given up" : "");
         free_picks(&got);
@@ -193,7 +188,7 @@ static void compare_batch(test_bed *bed, const pcgpu_cloud *const *clouds, int c
             pcgpu_sampled one;
             status = pcgpu_sample(bed->context[c], clouds[i], &params, &one);
             picks want = {one.count, one.indices, one.distances};
-            expect(bed, status == PCGPU_OK && same(&want, got[i].count, got[i].indices, got[i].distances),
+            expect(bed, status == PCGPU_OK && equal_picks(&want, got[i].count, got[i].indices, got[i].distances),
                    "batch, cloud %d, %s: differs from the cloud alone", i, bed->label[c]);
             pcgpu_sampled_free(&one);
         }
@@ -319,6 +314,9 @@ static void check_refusals(test_bed *bed) {
         {USABLE, {.min_distance = -1.0f}, "least distance"},
         {USABLE, {.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f}, "no least distance"},
         {EMPTY, {.ratio = 0.5}, "no usable points"},
+        {USABLE, {.count = 2, .columns = {0, 64}, .column_count = 2}, "column 64 of a cloud with columns 0 to 3"},
+        {USABLE, {.count = 2, .columns = {0, 64}, .column_count = 65}, "65 columns"},
+        {USABLE, {.method = PCGPU_SAMPLE_RANDOM, .count = 2, .columns = {0, 64}, .column_count = 1}, "no distances"},
     };
     pcgpu_context *context = bed->context[0];
     pcgpu_cloud clouds[2];

@@ -19,6 +19,10 @@ float plain_squared(const float *a, const float *b);
 void plain_sample_job(pc_sample_job *job);
 /* count: 1 to the usable records; start: a usable record. */
 picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float min_distance, bool drop_origin);
+/* The same with other columns as coordinates, after seeds, which are usable records. */
+picks plain_sample_columns(const pcgpu_cloud *cloud, const int *columns, int dimensions, const int32_t *seeds,
+                           int64_t seed_count, int64_t start, int64_t count, float min_distance);
+bool equal_picks(const picks *want, int64_t count, const int32_t *indices, const float *distances);
 void free_picks(picks *p);
 
 /* A cloud without an offset; `range` instead of the one of the parameters. Free with pcgpu_voxels_free. */

@@ -23,6 +23,23 @@ float plain_squared(const float *a, const float *b) {
     return dx * dx + dy * dy + dz * dz;
 }
 
+static bool is_finite_in(const float *record, const int *columns, int dimensions) {
+    bool finite = true;
+    for (int k = 0; k < dimensions; k++) {
+        finite = finite && isfinite(record[columns[k]]);
+    }
+    return finite;
+}
+
+static float squared_between(const pc_sample_job *job, int64_t a, int64_t b) {
+    float sum = 0.0f;
+    for (int k = 0; k < job->dimensions; k++) {
+        const float e = job->x[k * job->n + a] - job->x[k * job->n + b];
+        sum = sum + e * e;
+    }
+    return sum;
+}
+
 /* Lowers all distances by those to `pick`, which is out from now on, and gives the farthest of the others, the lowest
  * on ties, -1 when none is left. */
 static int64_t add_pick(const pc_sample_job *job, float *nearest, int64_t pick) {
@@ -30,7 +47,8 @@ static int64_t add_pick(const pc_sample_job *job, float *nearest, int64_t pick) 
     int64_t best = -1;
     nearest[pick] = -1.0f;
     for (int64_t i = 0; i < job->n; i++) { /* of one that is out, no distance is lower */
-        const float dx = x[i] - at[0], dy = y[i] - at[1], dz = z[i] - at[2], d = dx * dx + dy * dy + dz * dz;
+        const float dx = x[i] - at[0], dy = y[i] - at[1], dz = z[i] - at[2];
+        const float d = job->dimensions ? squared_between(job, i, pick) : dx * dx + dy * dy + dz * dz;
         nearest[i] = d < nearest[i] ? d : nearest[i];
     }
     for (int64_t i = 0; i < job->n; i++) {
@@ -60,6 +78,41 @@ void plain_sample_job(pc_sample_job *job) {
     }
     job->rest = next < 0 ? 0.0f : nearest[next];
     free(nearest);
+}
+
+picks plain_sample_columns(const pcgpu_cloud *cloud, const int *columns, int dimensions, const int32_t *seeds,
+                           int64_t seed_count, int64_t start, int64_t count, float min_distance) {
+    picks p = {0, calloc((size_t)count + 1, 4), calloc((size_t)count + 1, 4)};
+    float *points = malloc((size_t)(cloud->rows * dimensions) * sizeof *points);
+    int32_t *records = malloc((size_t)cloud->rows * sizeof *records), *own = malloc((size_t)seed_count * 4 + 4);
+    pc_sample_job job = {.x = points, .y = points, .z = points, .dimensions = dimensions, .count = count};
+    job.min_distance = min_distance;
+    job.indices = p.indices;
+    job.squared = p.distances;
+    job.seeds = own;
+    job.seed_count = seed_count;
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        if (is_finite_in(cloud->data + i * cloud->columns, columns, dimensions)) {
+            job.start = i == start ? job.n : job.start;
+            for (int64_t s = 0; s < seed_count; s++) {
+                own[s] = seeds[s] == i ? (int32_t)job.n : own[s];
+            }
+            records[job.n++] = (int32_t)i;
+        }
+    }
+    for (int64_t i = 0; i < job.n * dimensions; i++) {
+        points[i] = cloud->data[records[i % job.n] * cloud->columns + columns[i / job.n]];
+    }
+    plain_sample_job(&job);
+    p.count = job.picked;
+    for (int64_t i = 0; i < p.count; i++) {
+        p.indices[i] = records[p.indices[i]];
+        p.distances[i] = sqrtf(p.distances[i]);
+    }
+    free(own);
+    free(records);
+    free(points);
+    return p;
 }
 
 picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float min_distance, bool drop_origin) {
@@ -92,6 +145,11 @@ picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float
     free(records);
     free(points);
     return p;
+}
+
+bool equal_picks(const picks *want, int64_t count, const int32_t *indices, const float *distances) {
+    return want->count == count && memcmp(want->indices, indices, (size_t)count * 4) == 0 &&
+           memcmp(want->distances, distances, (size_t)count * 4) == 0;
 }
 
 void free_picks(picks *p) {
