@@ -1,4 +1,5 @@
 /* Farthest point sampling on CUDA: memory, transfers, launches. The idea is in sample.cuh. */
+#include "sample_columns.cuh"
 #include "sample_wave.cuh"
 
 #include <stdlib.h>
@@ -157,6 +158,9 @@ extern "C" pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job 
 
 static pcgpu_status pc_cuda_sample(pcgpu_context *context, pc_sample_job *jobs, int count) {
     const pc_cuda_sample_variant variant = {};
+    if (count > 0 && jobs[0].dimensions) {
+        return pc_cuda_sample_columns(context, jobs, count);
+    }
     return pc_cuda_sample_as(context, jobs, count, &variant, 1, NULL);
 }
 

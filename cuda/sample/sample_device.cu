@@ -2,7 +2,7 @@
  * the points on the host. So a record that is not usable is not left out. It becomes a second point at the place of the
  * first pick, at distance 0 to it, which no round picks. Where rounds end because all points that are left are at
  * distance 0, the last kernel continues by index, and knows the usable records from a bit of each. */
-#include "sample_device.h"
+#include "sample_columns.cuh"
 #include "sample_wave.cuh"
 
 #include <stdlib.h>
@@ -96,17 +96,6 @@ __global__ static void place_kernel(const pc_cloud *clouds, const inputs in) {
     }
 }
 
-__device__ static void write_pick(const pcgpu_device_picks &out, int64_t at, int64_t index, float distance) {
-    if (out.index_bytes == 8) {
-        ((int64_t *)out.indices)[at] = index;
-    } else {
-        ((int32_t *)out.indices)[at] = (int32_t)index;
-    }
-    if (out.distances) {
-        out.distances[at] = distance;
-    }
-}
-
 /* Continues with the usable records that are not picked, by index, from pick `picked` to `target`. */
 __device__ static void pick_the_rest(const pc_cloud &c, const inputs &in, const pcgpu_device_picks &out, int64_t to,
                                      int64_t picked, int64_t target) {
@@ -124,7 +113,7 @@ __device__ static void pick_the_rest(const pc_cloud &c, const inputs &in, const 
         uint32_t left = w < words ? ~__ldcg(&in.taken[first + w]) : 0, all;
         int64_t at = picked + pc_block_scan<FINISH_THREADS>((uint32_t)__popc(left), &all);
         for (; left && at < target; left &= left - 1, at++) {
-            write_pick(out, to + at, w * 32 + __ffs((int)left) - 1, 0.0f);
+            pc_write_pick(out, to + at, w * 32 + __ffs((int)left) - 1, 0.0f);
         }
         picked += all;
     }
@@ -140,13 +129,13 @@ __global__ static void __launch_bounds__(FINISH_THREADS)
     const int64_t picked = c.end->stuck ? 0 : min(rounds, target);
     target = c.end->stuck || c.min_distance > 0.0f ? picked : target;
     for (int64_t k = threadIdx.x; k < picked; k += FINISH_THREADS) {
-        write_pick(out, to + k, c.indices[k], sqrtf(c.squared[k]));
+        pc_write_pick(out, to + k, c.indices[k], sqrtf(c.squared[k]));
     }
     if (picked < target) {
         pick_the_rest(c, in, out, to, picked, target);
     }
     for (int64_t k = target + threadIdx.x; k < wanted; k += FINISH_THREADS) {
-        write_pick(out, to + k, -1, 0.0f);
+        pc_write_pick(out, to + k, -1, 0.0f);
     }
     if (threadIdx.x == 0 && out.picked) {
         out.picked[blockIdx.x + first] = (int32_t)target;
@@ -247,7 +236,8 @@ extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stre
     if (status == PCGPU_OK) {
         const cudaStream_t own = cuda->stream;
         cuda->stream = (cudaStream_t)stream;
-        status = run_waves(context, from, p, picks, jobs, clouds);
+        status = p->column_count ? pc_cuda_sample_columns_device(context, from, p, jobs, picks)
+                                 : run_waves(context, from, p, picks, jobs, clouds);
         cuda->stream = own;
     }
     free(jobs);
