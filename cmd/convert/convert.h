@@ -2,6 +2,7 @@
 #ifndef CONVERT_H
 #define CONVERT_H
 
+#include "columns.h"
 #include "job.h"
 
 /* The values of its own options. */
@@ -13,13 +14,7 @@ typedef struct convert_values {
 } convert_values;
 OWN_VALUES(convert)
 
-/* The columns of --columns: each has a name, and the name that it has in the input. */
-typedef struct column_list {
-    int count;
-    char names[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE], from[PCGPU_MAX_COLUMNS][PCGPU_NAME_SIZE];
-} column_list;
-
-/* Reads NAME[=OLD],... with x, y and z first. */
+/* As columns_split, with x, y and z first. */
 bool columns_parse(const char *text, column_list *list, reason *why);
 /* Replaces the columns of a cloud, called `name` in messages. Returns an exit code after an error message. */
 int columns_take(pcgpu_context *context, const char *name, const column_list *list, pcgpu_cloud *cloud);

@@ -1,5 +1,6 @@
 /* pcgpu sample: farthest point sampling and random sampling. */
 #include "sample_run.h"
+#include "columns.h"
 #include "pieces.h"
 #include "sweeps.h"
 
@@ -136,6 +137,22 @@ pcgpu_sample_params sample_parameters(const session *s) {
     return params;
 }
 
+int sample_find_columns(const job *j, pcgpu_sample_params *params) {
+    column_list list;
+    reason why;
+    if (!j->session->options->columns || !columns_split(j->session->options->columns, &list, &why)) {
+        return EXIT_DONE; /* resolve_options has split it */
+    }
+    for (int k = 0; k < list.count; k++) {
+        params->columns[k] = columns_find(j->names[0], list.names[k], &j->clouds[0]);
+        if (params->columns[k] < 0) {
+            return EXIT_FAILED;
+        }
+    }
+    params->column_count = list.count;
+    return EXIT_DONE;
+}
+
 int sample_prepare(job *j) {
     job_warn_origin(j);
     return sweeps_add(j);
@@ -160,7 +177,11 @@ enum { TIMES_AT_RANDOM = 3, TIMES_FARTHEST = 4 };
 
 /* The option that needs the whole file, or NULL. */
 static const char *lacking_in_pieces(const option_values *o) {
-    return sample_own(o)->seeds ? "seeds" : sample_own(o)->pad != PAD_NONE ? "pad" : o->sweeps > 0 ? "sweeps" : NULL;
+    return o->columns                       ? "columns"
+           : sample_own(o)->seeds           ? "seeds"
+           : sample_own(o)->pad != PAD_NONE ? "pad"
+           : o->sweeps > 0                  ? "sweeps"
+                                            : NULL;
 }
 
 bool sample_reads_pieces(const session *s, const char *input) {
@@ -177,6 +198,7 @@ static int sample_whole(job *j) {
     pcgpu_indices seeds;
     int code;
     PC_TRY(sample_prepare(j));
+    PC_TRY(sample_find_columns(j, &params));
     PC_TRY(read_seeds(j->session, &seeds));
     params.seeds = seeds.values;
     params.seed_count = seeds.count;

@@ -10,6 +10,7 @@ enum { GROUP = 64 };
 
 typedef struct batch {
     int columns;
+    pcgpu_sample_params params;
     int64_t m; /* picks of each input */
     float *points, *distances;
     int32_t *indices, *counts; /* counts: without the padding */
@@ -77,7 +78,7 @@ static int find_failed(job *jobs, int count, const pcgpu_sample_params *params) 
 /* Samples the inputs from `first` on. */
 static int sample_group(batch *b, job *jobs, int first, int count) {
     const session *s = jobs->session;
-    pcgpu_sample_params params = sample_parameters(s);
+    pcgpu_sample_params params = b->params;
     pcgpu_sampled *sampled = heap_zeroed((size_t)count, sizeof *sampled);
     const pcgpu_cloud *clouds[GROUP];
     jobs += first;
@@ -106,6 +107,13 @@ static int add(void *sink, job *jobs, int i) {
     if (j->clouds[0].columns != b->columns) {
         return report_error(j->names[0], "%d columns, and %s has %d; those of a batch must be the same",
                             j->clouds[0].columns, jobs->names[0], b->columns);
+    }
+    pcgpu_sample_params params = sample_parameters(j->session);
+    PC_TRY(sample_find_columns(j, &params));
+    b->params = i == 0 ? params : b->params;
+    if (memcmp(b->params.columns, params.columns, sizeof params.columns) != 0) {
+        return report_error(j->names[0], "the columns of --columns are not where %s has them; write them in one order",
+                            jobs->names[0]);
     }
     const int in_group = i % GROUP + 1;
     const bool last = in_group == GROUP || i + 1 == j->session->input_count;

@@ -1,5 +1,6 @@
 /* pcgpu sample: the command, and checks of its options. */
 #include "sample_run.h"
+#include "columns.h"
 #include "sweeps.h"
 
 #include <string.h>
@@ -32,6 +33,18 @@ static bool settle_seeds_and_start(option_values *options, const command_info *c
         sample_own(options)->params.start_index = 0;
     }
     return out;
+}
+
+static bool check_columns(const option_values *options, reason *why) {
+    column_list list;
+    if (!columns_split(options->columns, &list, why)) {
+        return false;
+    }
+    if (strchr(options->columns, '=')) {
+        return refuse(why, "--columns: \"=\" renames columns, as pcgpu convert does; give names alone");
+    }
+    return sample_own(options)->params.method == PCGPU_SAMPLE_FPS ||
+           refuse(why, "random sampling measures no distances; leave --columns out or give --method fps");
 }
 
 static bool resolve_options(option_values *options, const command_info *command, reason *why) {
@@ -68,6 +81,9 @@ static bool resolve_options(option_values *options, const command_info *command,
     } else if (!wrong && options->memory && options->batch) {
         wrong = "--set memory: the inputs of a batch are read as a whole; leave --set memory or --batch out";
     }
+    if (!wrong && options->columns && !check_columns(options, why)) {
+        return false;
+    }
     return wrong ? refuse(why, "%s", wrong) : sweeps_settle(options, command, why);
 }
 
@@ -101,6 +117,8 @@ static const option_row rows[] = {
      "as the upper bound."},
     {"method", 0, 0, 0, &type_choice, "NAME", OWN_AT(sample_values, params.method), 0, 0, sample_methods,
      "fps: farthest point sampling; random: uniform without replacement."},
+    {"columns", 0, 0, 0, &type_path, "NAMES", AT(columns), 0, 0, NULL,
+     "Measure distances in these columns instead of x,y,z, for example x,y,z,intensity."},
     {"seed", 0, 0, 0, &type_seed, "S", OWN_AT(sample_values, params.seed), 0, 0, NULL,
      "Seed of everything random; the same seed gives the same bytes on every platform."},
     {"start", 0, 0, 0, &type_start, "WHERE", OWN_AT(sample_values, params), 0, 2147483647, starts,

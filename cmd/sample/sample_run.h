@@ -24,6 +24,8 @@ bool sample_reads_pieces(const session *session, const char *input);
 pcgpu_sample_params sample_parameters(const session *s);
 /* What is done with the cloud of a job before it is sampled: sweeps, and a warning about records at the origin. */
 int sample_prepare(job *j);
+/* Sets the columns of --columns, if it is given, for the cloud of a job. */
+int sample_find_columns(const job *j, pcgpu_sample_params *params);
 /* Fills the picks up to --count for --pad: they are repeated in their order, or -1 for rows of zeros, at the distance
  * 0; reports, and adds to the result of the job. */
 int sample_finish(job *j, pcgpu_sampled *sampled);

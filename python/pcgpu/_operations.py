@@ -40,6 +40,27 @@ _DeviceVoxels = Any
 
 # ---- sample ----------------------------------------------------------------------------------------------------------
 
+Dimensions = Union[int, Sequence[Union[int, str]], None]
+
+
+def _columns(dimensions: Dimensions, names: Optional[Sequence[str]]) -> Dict[str, Any]:
+    """The columns of `dimensions` as parameters; names: those of the cloud, None for an array."""
+    if dimensions is None:
+        return {}
+    if isinstance(dimensions, str) or isinstance(dimensions, bool):
+        raise TypeError(f'dimensions is {dimensions!r}; give a number of columns, or a list of columns')
+    if isinstance(dimensions, (int, np.integer)):
+        columns: Sequence[Any] = range(int(dimensions))
+    else:
+        columns = dimensions
+    if not 1 <= len(columns) <= 64:
+        raise ValueError(f'dimensions are {len(columns)} columns; give 1 to 64')
+    known = list(names) if names else ['x', 'y', 'z', 'intensity', *(f'c{k}' for k in range(4, 64))]
+    for column in columns:
+        if isinstance(column, str) and column not in known:
+            raise ValueError(f"no column '{column}'" + (f"; there are {' '.join(known)}" if names else ''))
+    return {'columns': [known.index(c) if isinstance(c, str) else c for c in columns], 'column_count': len(columns)}
+
 
 def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: Optional[float], method: str,
                    start: Union[str, int], seed: int, drop_origin: bool, coverage: bool, at_most: bool,
@@ -88,7 +109,8 @@ def _fill_up(values: Dict[str, Any], count: Optional[int], pad: str, name: str =
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
            start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+           seeds: Optional[Array] = None, dimensions: Dimensions = None, drop_origin: bool = False,
+           coverage: bool = False, at_most: bool = False,
            pad: Literal['none', 'repeat', 'zero'] = 'none', full: Literal[False] = False, device: str = 'auto',
            threads: Optional[int] = None) -> Array: ...
 
@@ -97,14 +119,16 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
            start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+           seeds: Optional[Array] = None, dimensions: Dimensions = None, drop_origin: bool = False,
+           coverage: bool = False, at_most: bool = False,
            pad: Literal['none', 'repeat', 'zero'] = 'none', full: Literal[True], device: str = 'auto',
            threads: Optional[int] = None) -> Sampled: ...
 
 
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
            min_distance: Optional[float] = None, method: str = 'fps', start: Union[str, int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+           seeds: Optional[Array] = None, dimensions: Dimensions = None, drop_origin: bool = False,
+           coverage: bool = False, at_most: bool = False,
            pad: str = 'none', full: bool = False, device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples a cloud: farthest point sampling (each pick is the point with the largest distance to all earlier picks,
     the lowest index on ties) or uniform random sampling without replacement.
@@ -117,6 +141,8 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     start         first pick: 'first' (usable record), 'center' (farthest from the centroid), 'random', or an index
     seed          of the random numbers, 0 to 2**64 - 1
     seeds         (K,) indices that count as picked before; they are not returned
+    dimensions    the columns that distances have instead of x y z, 1 to 64: a number for the first ones, or indices or
+                  names such as ('x', 'y', 'z', 'intensity'). A point is usable when these are finite; 'fps' only
     drop_origin   leave out points at exactly (0, 0, 0)
     coverage      measure the coverage for 'random', too
     at_most       count is an upper bound: of fewer usable points all are picked, of none no pick
@@ -135,8 +161,9 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad)
     if _device.is_on_gpu(points):
         _refuse_on_gpu(seeds=seeds is not None, coverage=coverage, at_most=at_most, pad=pad != 'none')
-        return _device.sample(points, params, full, batch=False)
+        return _device.sample(points, {**params, **_columns(dimensions, None)}, full, batch=False)
     parts, kind = native_cloud(points)
+    params.update(_columns(dimensions, parts[1]))
     chosen = None if seeds is None else indices(seeds, 'seeds')
     values = _native.sample([parts], params, chosen, device_name(device), thread_count(threads))[0]
     _fill_up(values, count, pad)
@@ -151,8 +178,9 @@ def _refuse_on_gpu(**given: bool) -> None:
 
 def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
                  ratio: Optional[float] = None, min_distance: Optional[float] = None, method: str = 'fps',
-                 start: Union[str, int] = 'first', seed: int = 0, drop_origin: bool = False, coverage: bool = False,
-                 at_most: bool = False, pad: Literal['none', 'repeat', 'zero'] = 'none', full: bool = False,
+                 start: Union[str, int] = 'first', seed: int = 0, dimensions: Dimensions = None,
+                 drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+                 pad: Literal['none', 'repeat', 'zero'] = 'none', full: bool = False,
                  device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples several clouds with one call; each result equals that of sample() for its cloud.
 
@@ -166,11 +194,11 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
     on_host = {'coverage': coverage, 'at_most': at_most, 'pad': pad != 'none'}
     if _device.is_on_gpu(points):
         _refuse_on_gpu(**on_host)
-        return _device.sample(points, params, full, batch=True)
+        return _device.sample(points, {**params, **_columns(dimensions, None)}, full, batch=True)
     is_array = not isinstance(points, (list, tuple))
     if not is_array and any(_device.is_on_gpu(item) for item in points):
         _refuse_on_gpu(**on_host)
-        return _device.sample_list(points, params, full)
+        return _device.sample_list(points, {**params, **_columns(dimensions, None)}, full)
     if is_array:
         array = to_numpy(points, 'points')
         if array.ndim != 3:
@@ -185,6 +213,9 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
         if is_array and count is not None and not full:
             return give(np.empty((0, count), np.int32), kind_of(points))
         raise ValueError('no clouds; give one or more')
+    params.update(_columns(dimensions, clouds[0][1]))
+    if any(_columns(dimensions, parts[1]).get('columns') != params.get('columns') for parts in clouds):
+        raise ValueError('the clouds have the columns of dimensions in different places; give indices')
     results = [_fill_up(values, count, pad, f'cloud {k} of the batch: ')
                for k, values in enumerate(_native.sample(clouds, params, None, device_name(device), thread_count(threads)))]
     if not is_array and pad == 'none':

@@ -81,6 +81,8 @@ const field sample_params_fields[] = {CHOICE(T, method, sample_methods),
                                       FIELD(T, FIELD_BOOL, drop_origin),
                                       FIELD(T, FIELD_BOOL, coverage),
                                       FIELD(T, FIELD_BOOL, at_most),
+                                      FIELD(T, FIELD_INT, column_count),
+                                      VECTOR(T, FIELD_INTS, columns, PCGPU_MAX_COLUMNS),
                                       END};
 #undef T
 

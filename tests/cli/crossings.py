@@ -48,7 +48,7 @@ ground-truth:../in/poses.txt | evaluate.ground-truth:../in/poses.txt ../in/truth
 time-offset:0 0.1 | time-tolerance:0.05 | plot:@plot.png | mesh:@m.ply @m.obj @m.glb |
 color:height intensity order distance z | fuse.poses:../in/two.txt | fuse.color:../in/images |
 odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,5400040,9 | scale:0.001 3 |
-columns:x,y,z x,y,z,i=x | size:64x48 | point-size:1 3 | up:auto -y |
+columns:x,y,z x,y,z,i=x | sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
 output:@o.ply @o.bin @o.pcd @o.npy @o.las @o.csv @o.xyz @o.d/ - | voxelize.output:@o.npz @o.npy @o.ply @o.d/ - |
 view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt | shard:1/2 2/2 |
 camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
