@@ -2,6 +2,7 @@
 import unittest
 
 import support
+from pcgpu.recipes import point_sampling
 from support import Case, main, np, pcgpu, street, torch
 
 try:
@@ -31,6 +32,18 @@ class Torch(Case):
         points = street()[:48000].reshape(8, 6000, 4)
         got = pcgpu.sample_batch(torch.from_numpy(points).cuda(), 200)
         self.same(got.cpu().numpy(), pcgpu.sample_batch(points, 200, device='cpu'))
+
+    def test_columns(self):
+        points = np.random.default_rng(1).normal(scale=.1, size=(3, 2000, 9)).astype(np.float32)
+        on_gpu = torch.from_numpy(points).cuda()
+        for dimensions in (2, 9, [8, 0, 3]):
+            self.same(pcgpu.sample_batch(on_gpu, 100, dimensions=dimensions).cpu().numpy(),
+                      pcgpu.sample_batch(points, 100, dimensions=dimensions, device='cpu'))
+        for columns in (2, 3, 9):
+            self.same(point_sampling.fps(on_gpu[0][:, :columns], ratio=.1).cpu().numpy(),
+                      point_sampling.fps(points[0][:, :columns], ratio=.1))
+        self.same(point_sampling.furthest_point_sample(on_gpu[..., :3], 500, skip_origin=True).cpu().numpy(),
+                  point_sampling.furthest_point_sample(points[..., :3], 500, skip_origin=True))
 
     def test_list(self):
         parts = [street()[:900], street()[900:4000], street()[4000:4300]]

@@ -52,32 +52,66 @@ class Sampling(Case):
         got = point_sampling.furthest_point_sample(batch, 100)
         self.same(got, np.stack([plain_fps(cloud, 100) for cloud in batch]))
 
+    def test_pointnet2(self):
+        """pointnet2_ops leaves out what is near the origin, but not index 0, and then repeats the first of the others."""
+        batch = np.random.default_rng(5).uniform(-.06, .06, (3, 60, 3)).astype(np.float32)
+        batch[1, 1] = [np.sqrt(np.float32(1e-3)), 0, 0]
+        batch[2] *= .1
+        for cloud, got in zip(batch, point_sampling.furthest_point_sample(batch, 60, skip_origin=True)):
+            near = (cloud[:, 0] * cloud[:, 0] + cloud[:, 1] * cloud[:, 1]) + cloud[:, 2] * cloud[:, 2] <= np.float64(1e-3)
+            picks, nearest = [0], np.full(60, np.float32(1e10))
+            while len(picks) < 60:
+                d = cloud - cloud[picks[-1]]
+                nearest = np.minimum(nearest, (d[:, 0] * d[:, 0] + d[:, 1] * d[:, 1]) + d[:, 2] * d[:, 2])
+                picks.append(int(np.where(near, -1, nearest).argmax()) if not near.all() else 0)
+            self.same(got, np.int32(picks))
+
     def test_geometric(self):
         numbers = np.repeat([0, 1, 3], [500, 301, 200])
         x = self.POINTS[:1001]
-        got = point_sampling.fps(x, numbers, ratio=0.25)
+        got = point_sampling.fps(x, numbers, ratio=0.25, random_start=False)
         expected = [plain_fps(x[a:b], m) + a for a, b, m in ((0, 500, 125), (500, 801, 76), (801, 1001, 50))]
         self.same(got, np.concatenate(expected).astype(np.int64))
-        self.same(point_sampling.fps(x, ratio=0.1), plain_fps(x, 101).astype(np.int64))
-        self.same(point_sampling.fps(x, numbers, random_start=True, seed=3),
-                  point_sampling.fps(x, numbers, random_start=True, seed=3))
+        self.same(point_sampling.fps(x, ratio=np.float32([.25, .25, .25]), ptr=[0, 500, 801, 1001], random_start=False), got)
+        self.same(point_sampling.fps(x, ratio=0.1, random_start=False), plain_fps(x, 101).astype(np.int64))
+        shares = point_sampling.fps(x, numbers, np.float32([.01, .5, .3, .02]), batch_size=4, random_start=False)
+        self.same(shares, np.concatenate([plain_fps(x[:500], 5), plain_fps(x[500:801], 151) + 500,
+                                          plain_fps(x[801:], 4) + 801]).astype(np.int64))
+
+    def test_random_start(self):
+        """As there by default: a first pick of its own for each cloud; here it follows the seed."""
+        clouds = np.repeat(np.arange(8), 100)
+        got = [point_sampling.fps(self.POINTS[:800], clouds, .05, seed=seed).reshape(8, 5) for seed in (3, 3, 4)]
+        self.same(got[0], got[1])
+        first = got[0][:, 0] - np.arange(8) * 100
+        self.assertGreater(len(set(first.tolist())), 4)
+        self.assertNotEqual(first.tolist(), (got[2][:, 0] - np.arange(8) * 100).tolist())
+        for k, start in enumerate(first):
+            self.same(got[0][k], pcgpu.sample(self.POINTS[k * 100:k * 100 + 100], 5, start=int(start)).astype('i8') + k * 100)
+        with self.assertRaisesRegex(ValueError, 'ascend'):
+            point_sampling.fps(self.POINTS[:3], [0, 1, 0])
+        with self.assertRaisesRegex(ValueError, 'ratio is 1.5'):
+            point_sampling.fps(self.POINTS[:3], ratio=1.5)
 
     def test_features(self):
         """As torch_cluster, whose distance has all columns."""
-        y = np.random.default_rng(0).normal(size=(100, 8)).astype(np.float32)
-        y[:, :3] = 0
-        picks, nearest = [], np.full(100, np.inf)
-        while len(picks) < 5:
-            picks.append(int(nearest.argmax()))
-            nearest = np.minimum(nearest, ((y - y[picks[-1]])**2).sum(1))
-        self.assertEqual(point_sampling.fps(y, ratio=.05).tolist(), picks)
+        for columns in (1, 2, 4, 8, 64):
+            y = np.random.default_rng(columns).normal(size=(200, columns)).astype(np.float32)
+            y[:, :min(3, columns - 1)] = 0
+            picks, nearest = [], np.full(200, np.inf)
+            while len(picks) < 10:
+                picks.append(int(nearest.argmax()))
+                nearest = np.minimum(nearest, ((y.astype('f8') - y[picks[-1]])**2).sum(1))
+            self.assertEqual(point_sampling.fps(y, ratio=.05, random_start=False).tolist(), picks, columns)
+            self.assertEqual(pcgpu.sample(y, 10, dimensions=columns).tolist() if columns > 2 else picks, picks, columns)
         plane = np.float32([[-1, -1], [-1, 1], [1, -1], [1, 1]])
-        self.assertEqual(point_sampling.fps(plane, np.zeros(4, int), ratio=.5).tolist(), [0, 3])
+        self.assertEqual(point_sampling.fps(plane, np.zeros(4, int), .5, random_start=False).tolist(), [0, 3])
+        self.assertEqual(point_sampling.fps(plane[:, 0], ratio=.5, random_start=False).tolist(), [0, 2])
 
     @unittest.skipIf(torch is None, 'no PyTorch')
     def test_torch(self):
         batch = torch.from_numpy(self.POINTS[:6000].reshape(4, 1500, 3))
-        self.same(point_sampling.fps(batch[0], ratio=0.1).numpy(), plain_fps(batch[0].numpy(), 150).astype(np.int64))
+        self.same(point_sampling.fps(batch[0], ratio=0.1, random_start=False).numpy(), plain_fps(batch[0].numpy(), 150).astype(np.int64))
         operation = point_sampling.register_torch_op()
         eager = operation(batch, 64)
         self.same(eager.numpy(), np.stack([plain_fps(cloud, 64) for cloud in batch.numpy()]))

@@ -81,7 +81,7 @@ class Signatures(Case):
                      'Map': pcgpu.Map.__init__, 'Loops': pcgpu.Loops.__init__, 'DepthLoops': pcgpu.DepthLoops.__init__,
                      'Camera': pcgpu.Camera.__init__}
         # None, or no default, stands for 0 or the identity.
-        others = {'sample': {'count', 'ratio', 'min_distance', 'start_index'},
+        others = {'sample': {'count', 'ratio', 'min_distance', 'start_index', 'columns', 'column_count'},
                   'voxelize': {'voxel_size', 'range', 'range_auto'}, 'register': {'init'},
                   'register_depth': {'init', 'levels', 'level_iterations'}, 'Camera': {'fx', 'fy', 'cx', 'cy'},
                   'DepthOdometry': {'levels', 'level_iterations'}, 'DepthLoops': {'levels', 'level_iterations'}}

@@ -1,6 +1,6 @@
 """Farthest point sampling in the calls of other packages. Take the function that your model imports.
 
-    OpenPCDet, PointNet++    furthest_point_sample(xyz, npoint)      (B, N, 3) -> (B, npoint) int32
+    OpenPCDet, pointnet2_ops furthest_point_sample(xyz, npoint)      (B, N, 3) -> (B, npoint) int32
     PyTorch Geometric        fps(x, batch, ratio, random_start)      (N, C), (N,) -> (M,) int64
     torch.compile            torch.ops.pcgpu.furthest_point_sample, after register_torch_op()
 """
@@ -10,41 +10,59 @@ import numpy as np
 import pcgpu
 
 
-def furthest_point_sample(xyz, npoint):
+def furthest_point_sample(xyz, npoint, skip_origin=False):
     """OpenPCDet's furthest_point_sample (pointnet2_batch) and farthest_point_sample: xyz (B, N, 3) float32, NumPy or
-    torch, also on a GPU -> indices (B, npoint) int32. The first pick is index 0, as there."""
-    return pcgpu.sample_batch(xyz, npoint)
+    torch, also on a GPU -> indices (B, npoint) int32. The first pick is index 0, as there.
+
+    skip_origin: as pointnet2_ops does, never pick a point with a squared norm up to 1e-3 (3.2 cm from the origin) but as
+    the first; where all others are picked, the first of these comes again."""
+    if not skip_origin:
+        return pcgpu.sample_batch(xyz, npoint)
+    is_torch = type(xyz).__module__.partition('.')[0] == 'torch'
+    norm = (xyz[..., 0] * xyz[..., 0] + xyz[..., 1] * xyz[..., 1]) + xyz[..., 2] * xyz[..., 2]
+    far = norm >= float(np.float32(1e-3))  # which is more than 1e-3
+    again = (far.int() if is_torch else far).argmax(1)[:, None]
+    far[:, 0] = True
+    usable = xyz.masked_fill(~far[..., None], math.nan) if is_torch else np.where(far[..., None], xyz, np.float32(math.nan))
+    picks = pcgpu.sample_batch(usable, npoint, pad='none' if getattr(xyz, 'is_cuda', False) else 'zero')
+    return (again.int().where(picks < 0, picks) if is_torch else np.where(picks < 0, again.astype(np.int32), picks))
 
 
-def _sample(x, count, start, seed):
-    """The distance of torch_cluster.fps has all columns, and that of pcgpu x y z: others go through a plain loop."""
-    if x.shape[1] == 3:
-        return pcgpu.sample(x, count, start=start, seed=seed)
-    values = np.asarray(x.detach().cpu() if hasattr(x, 'detach') else x, np.float32)
-    picks, nearest = [np.random.default_rng(seed).integers(len(values)) if start == 'random' else 0], np.inf
-    for _ in range(count - 1):
-        nearest = np.minimum(nearest, ((values - values[picks[-1]])**2).sum(1))
-        picks.append(int(nearest.argmax()))
-    picks = np.array(picks, np.int32)
-    return x.new_tensor(picks).int() if hasattr(x, 'new_tensor') else picks
-
-
-def fps(x, batch=None, ratio=0.5, random_start=False, seed=0):
-    """torch_cluster.fps: x (N, C), batch (N,) sorted numbers of the clouds -> indices into x, int64, ceil(ratio * n) of
-    each cloud. With random_start, the first picks follow `seed`, so that runs can be repeated."""
-    if batch is None:
-        sizes = [len(x)]
-    elif type(batch).__module__.partition('.')[0] == 'torch':
-        sizes = batch.bincount().tolist()
-    else:
-        sizes = np.bincount(np.asarray(batch)).tolist()
-    picks, begin = [], 0
-    for size in sizes:
-        if size:
-            own = _sample(x[begin:begin + size], math.ceil(ratio * size), 'random' if random_start else 'first', seed)
-            picks.append(own + begin)
-        begin += size
+def _columns(x):
+    """x (N, C) or (N,) as float32 with three columns at least: one of zeros changes no distance."""
     if type(x).__module__.partition('.')[0] == 'torch':
+        x = x.detach().float().reshape(len(x), -1)
+        return x if x.shape[1] >= 3 else x.new_zeros((len(x), 3)).index_copy_(1, x.new_tensor(range(x.shape[1])).long(), x)
+    x = np.asarray(x, np.float32).reshape(len(x), -1)
+    return x if x.shape[1] >= 3 else np.pad(x, ((0, 0), (0, 3 - x.shape[1])))
+
+
+def fps(x, batch=None, ratio=0.5, random_start=True, batch_size=None, ptr=None, seed=0):
+    """torch_cluster.fps: x (N, C), C up to 64, all of which the distances have, in float32; batch (N,) sorted numbers of
+    the clouds, or ptr, where they begin; ratio: a number, or one per cloud -> indices into x, int64, ceil(ratio * n) of
+    each cloud.
+
+    With random_start, each cloud has a first pick of its own, which follows `seed`, so that runs can be repeated: give
+    another one in each step. Points with a NaN or an infinity are never picked."""
+    is_torch = type(x).__module__.partition('.')[0] == 'torch'
+    values = _columns(x)
+    batch, ptr = (None if v is None else np.asarray(v.cpu() if hasattr(v, 'cpu') else v) for v in (batch, ptr))
+    if ptr is None and batch is not None and len(batch) and (np.diff(batch) < 0).any():
+        raise ValueError('batch does not ascend; sort the points by cloud')
+    sizes = np.diff(ptr) if ptr is not None else [len(x)] if batch is None else np.bincount(batch, minlength=batch_size or 0)
+    shares = np.asarray(ratio.cpu() if hasattr(ratio, 'cpu') else ratio)
+    shares = np.broadcast_to(shares.astype(np.float32) if shares.ndim == 0 else shares, len(sizes))
+    if not ((shares > 0) & (shares <= 1)).all():
+        raise ValueError(f'ratio is {ratio}; give numbers above 0 and up to 1')
+    draws, picks, begin = np.random.default_rng(seed), [], 0
+    for size, share in zip(sizes, shares):
+        start = int(draws.integers(size)) if random_start and size else 0
+        if size:
+            own = pcgpu.sample(values[begin:begin + size], int(np.ceil(np.float32(size) * share)), start=start,
+                               dimensions=values.shape[1])
+            picks.append(own + int(begin))
+        begin += int(size)
+    if is_torch:
         import torch
         return torch.cat(picks).long() if picks else x.new_empty(0, dtype=torch.int64)
     return np.concatenate(picks).astype(np.int64) if picks else np.empty(0, np.int64)
