@@ -112,6 +112,15 @@ class Sampling(Case):
     def test_torch(self):
         batch = torch.from_numpy(self.POINTS[:6000].reshape(4, 1500, 3))
         self.same(point_sampling.fps(batch[0], ratio=0.1, random_start=False).numpy(), plain_fps(batch[0].numpy(), 150).astype(np.int64))
+        features = np.random.default_rng(0).normal(size=(2, 300, 8)).astype(np.float32)
+        for columns in (1, 2, 3, 8):
+            x = features[:, :, :columns].reshape(600, columns)
+            got = point_sampling.fps(torch.from_numpy(x).requires_grad_(), torch.arange(2).repeat_interleave(300),
+                                     torch.tensor([.1, .2]))
+            self.assertEqual(got.dtype, torch.int64)
+            self.same(got.numpy(), point_sampling.fps(x, np.repeat([0, 1], 300), np.float32([.1, .2])))
+        self.same(point_sampling.furthest_point_sample(torch.from_numpy(features[:, :, :3] / 20), 200, True).numpy(),
+                  point_sampling.furthest_point_sample(features[:, :, :3] / 20, 200, True))
         operation = point_sampling.register_torch_op()
         eager = operation(batch, 64)
         self.same(eager.numpy(), np.stack([plain_fps(cloud, 64) for cloud in batch.numpy()]))
