@@ -8,9 +8,14 @@ import detectors
 from common import SOURCE, check, data, equal, finish, part_skipped, passed, read_bin, run, scratch, testdata, write_bin
 
 f32 = np.float32
-GRIDS = {  # range, size, points, voxels: PointPillars and SECOND on KITTI, a coarse grid whose limits drop much
+GRIDS = {  # range, size, points, voxels: PointPillars and SECOND on KITTI, PV-RCNN on Waymo, CenterPoint on nuScenes, ranges of
+    # no whole number of voxels, a coarse grid whose limits drop much
     'pillars': ((0, -39.68, -3), (69.12, 39.68, 1), (.16, .16, 4), 32, 40000),
     'voxels': ((0, -40, -3), (70.4, 40, 1), (.05, .05, .1), 5, 16000),
+    'waymo': ((-75.2, -75.2, -2), (75.2, 75.2, 4), (.1, .1, .15), 5, 16000),
+    'nuscenes': ((-54, -54, -5), (54, 54, 3), (.075, .075, .2), 10, 16000),
+    'fraction': ((-40, -40, -3), (40.1, 40.1, 1.07), (.3, .3, .3), 3, 20000),
+    'halves': ((-10, -39.68, -3), (40, 39.68, 1), (.16, .16, 4), 32, 16000),
     'coarse': ((-8, -8, -2), (8, 8, 2), (1, 1, .5), 4, 300),
 }
 TAKES_VOXELS = ('PillarVFE', 'MeanVFE')
