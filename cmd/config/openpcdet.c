@@ -44,14 +44,17 @@ static bool set_required(reader *r, const char *option, const char *key, place e
 }
 
 /* A switch as YAML 1.1 spells it. */
-static bool is_true(place value) {
+static bool is_true_text(const char *text) {
     static const char *const yes[] = {"true", "yes", "on", NULL};
-    const char *text = document_text(value.node);
     bool on = false;
     for (int i = 0; text && yes[i]; i++) {
         on = on || strcasecmp(text, yes[i]) == 0;
     }
     return on;
+}
+
+static bool is_true(place value) {
+    return is_true_text(document_text(value.node));
 }
 
 static bool read_range(reader *r) {
@@ -64,8 +67,26 @@ static bool read_range(reader *r) {
                                                                     "no POINT_CLOUD_RANGE; add it, or give --range"));
 }
 
-/* The entry of DATA_PROCESSOR for voxels; *dynamic: the entry without limits. */
-static place voxel_entry(place processors, bool *dynamic) {
+/* The value of a step for the split: {train: 16384, test: -1}. */
+static const char *of_split(const reader *r, place step, const char *key) {
+    place values = own_value(step, key);
+    const char *which = voxelize_own(r->options)->split == SPLIT_TRAIN ? "train" : "test";
+    const bool both = values.node && values.node->type == YAML_MAPPING_NODE;
+    place value = both ? own_value(values, which) : values;
+    return value.node ? document_text(value.node) : NULL;
+}
+
+/* A step of DATA_PROCESSOR before the voxels: shuffling is done, sampling is not. */
+static bool read_step(reader *r, place step, const char *name) {
+    const char *shuffles = strcmp(name, "shuffle_points") == 0 ? of_split(r, step, "SHUFFLE_ENABLED") : NULL;
+    const char *points = strcmp(name, "sample_points") == 0 ? of_split(r, step, "NUM_POINTS") : NULL;
+    const int count = points ? atoi(points) : 0;
+    voxelize_own(r->options)->wants_points = count > 0 ? count : voxelize_own(r->options)->wants_points;
+    return !shuffles || !is_true_text(shuffles) || given(r, "shuffle") || set_text(r, "shuffle", "true");
+}
+
+/* The entry of DATA_PROCESSOR for voxels; *dynamic: the entry without limits; *good: the steps before it were read. */
+static place voxel_entry(reader *r, place processors, bool *dynamic, bool *good) {
     place entry = {.document = processors.document};
     if (processors.node->type != YAML_SEQUENCE_NODE) {
         return entry;
@@ -79,6 +100,7 @@ static place voxel_entry(place processors, bool *dynamic) {
         if (*dynamic || (text && strcmp(text, "transform_points_to_voxels") == 0)) {
             return entry;
         }
+        *good = *good && (!text || read_step(r, entry, text));
     }
     entry.node = NULL;
     return entry;
@@ -104,10 +126,14 @@ static bool read_max_voxels(reader *r, place entry) {
 /* *placeholder: the entry of DATA_PROCESSOR has no limits. */
 static bool read_processor(reader *r, bool *placeholder) {
     place processors, entry = {0};
-    bool dynamic = false, settled = given(r, "voxel-size") && given(r, "max-points") && given(r, "max-voxels");
+    bool dynamic = false, good = true,
+         settled = given(r, "voxel-size") && given(r, "max-points") && given(r, "max-voxels");
     search result = inherited_find_data(&r->files, "DATA_PROCESSOR", &processors);
     if (result == FOUND) {
-        entry = voxel_entry(processors, &dynamic);
+        entry = voxel_entry(r, processors, &dynamic, &good);
+    }
+    if (!good) {
+        return false;
     }
     if (!entry.node && settled) {
         return true;

@@ -16,6 +16,7 @@ enum { TIMES_OF_FILE = 7 };
 static const char *lacking(const option_values *o) {
     const voxelize_values *own = voxelize_own(o);
     return o->sweeps > 0                               ? "sweeps"
+           : own->shuffle                              ? "--shuffle"
            : own->voxelization == VOXELIZATION_DYNAMIC ? "dynamic voxelization, whose output is the points"
            : own->params.max_points > 0 || own->params.max_voxels > 0 ? "--max-points or --max-voxels"
            : pc_features_are_padded(own->params.features)             ? "features of the points of a voxel"

@@ -20,10 +20,13 @@ typedef struct voxelize_values {
     bool strict;
     layout layout;
     voxelization voxelization;
-    split split; /* of a configuration of a detector */
+    split split;  /* of a configuration of a detector */
+    bool shuffle; /* by `seed` */
+    uint64_t seed;
     /* By that configuration, and no options: */
     bool detector;                   /* it was read */
     int wants_columns, wants_sweeps; /* of each input; 0 = any */
+    int wants_points;                /* that sample_points takes; 0 = all */
 } voxelize_values;
 OWN_VALUES(voxelize)
 

@@ -44,6 +44,15 @@ static bool resolve_options(option_values *options, const command_info *command,
     if (!settle_layout(options, command, why)) {
         return false;
     }
+    const voxelize_values *own = voxelize_own(options);
+    if (!own->shuffle && option_given_here(options, "seed", command)) {
+        return refuse(why, "--seed is for --shuffle; give it, or leave --seed out");
+    }
+    if (own->shuffle && own->point_voxel && own->voxelization == VOXELIZATION_DYNAMIC) {
+        return refuse(why,
+                      "--set point-voxel has the order of the inputs, and --shuffle gives the points another; leave "
+                      "one of them out");
+    }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         return refuse(why, "no voxel size; give --voxel-size SX,SY,SZ in metres or a --config with one");
     }
@@ -71,9 +80,10 @@ static void warn_broken(const option_values *o) {
         if (fabs(voxels - cells) > 1e-3 + voxels * 0x1p-22) {
             report_warning(NULL,
                            "the range has %.7g voxels in %c, and the grid %.0f; the grid_size of %s is %.0f%s; give a "
-                           "range of whole voxels",
+                           "range of whole voxels, such as %.7g to %.7g in place of %.7g",
                            voxels, "xyz"[k], cells, package[voxelize_own(o)->layout], theirs,
-                           theirs < cells ? ", and the last voxels are outside of it" : "");
+                           theirs < cells ? ", and the last voxels are outside of it" : "", p->range[k],
+                           p->range[k] + cells * p->size[k], p->range[3 + k]);
         }
     }
 }
@@ -86,6 +96,12 @@ static int run(session *s) {
                        "the configuration takes %d sweeps of each scan and a column of their age; without --sweeps the "
                        "inputs must hold both",
                        voxelize_own(o)->wants_sweeps);
+    }
+    if (voxelize_own(o)->wants_points > 0) {
+        report_warning(NULL,
+                       "sample_points of the configuration takes %d points of each scan, which is not done here; give "
+                       "inputs with as many",
+                       voxelize_own(o)->wants_points);
     }
     return session_run(s);
 }
@@ -126,6 +142,10 @@ static const option_row rows[] = {
      "Type of the feature array; float16 rounds to nearest even."},
     {"compression", 0, 0, 0, &type_int, "N", AT(compression), 0, 9, NULL,
      "Compression of .npz outputs: 0 none; 1 run lengths, fast; 2 to 9 the levels of zlib, slower and smaller."},
+    {"shuffle", 0, 0, 0, &type_flag, NULL, OWN_AT(voxelize_values, shuffle), 0, 0, NULL,
+     "Shuffle the records of each input before, as sample --method random --ratio 1 does."},
+    {"seed", 0, 0, 0, &type_seed, "S", OWN_AT(voxelize_values, seed), 0, 0, NULL,
+     "Seed of --shuffle; the same seed gives the same bytes on every platform."},
     {"strict", 0, 0, OPTION_SET, &type_flag, NULL, OWN_AT(voxelize_values, strict), 0, 0, NULL,
      "Fail, with exit code 1 and no output, when --max-points or --max-voxels drops a point."},
     {"batch", 0, 0, 0, &type_flag, NULL, AT(batch), 0, 0, NULL,

@@ -2,6 +2,7 @@
 #include "voxelize.h"
 #include "sweeps.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 pcgpu_voxelize_params voxelize_parameters(const job *j) {
@@ -125,13 +126,65 @@ int voxels_check(job *j, pcgpu_voxels *v) {
     return EXIT_DONE;
 }
 
+/* Puts the records in the order in which random sampling draws all of them; *order: the record that each was. */
+static int shuffle(job *j, int32_t **order) {
+    const voxelize_values *own = voxelize_own(j->session->options);
+    pcgpu_context *context = j->session->context;
+    pcgpu_cloud *cloud = &j->clouds[0], all = {.columns = 3}, moved;
+    pcgpu_sample_params params;
+    pcgpu_sampled drawn;
+    if (!own->shuffle || cloud->rows == 0) {
+        return EXIT_DONE;
+    }
+    PC_TRY(job_code(j, pcgpu_cloud_create(context, cloud->rows, 3, &all)));
+    memset(all.data, 0, (size_t)all.rows * 3 * sizeof *all.data); /* so that records that are not finite move, too */
+    pcgpu_sample_params_init(&params);
+    params.method = PCGPU_SAMPLE_RANDOM;
+    params.count = all.rows;
+    params.seed = own->seed;
+    pcgpu_status status = pcgpu_sample(context, &all, &params, &drawn);
+    pcgpu_cloud_free(&all);
+    PC_TRY(job_code(j, status));
+    status = pcgpu_cloud_gather(context, cloud, drawn.indices, drawn.count, &moved);
+    if (status == PCGPU_OK) {
+        pcgpu_cloud_free(cloud);
+        *cloud = moved;
+        *order = drawn.indices;
+        drawn.indices = NULL;
+    }
+    pcgpu_sampled_free(&drawn);
+    return job_code(j, status);
+}
+
+/* Gives the voxels of points the order that the records had. */
+static int reorder(const job *j, const int32_t *order, pcgpu_voxels *v) {
+    const size_t bytes = (size_t)j->clouds[0].rows * sizeof *v->point_voxel;
+    int32_t *point_voxel = malloc(bytes);
+    if (!point_voxel) {
+        pcgpu_voxels_free(v);
+        return report_error(j->names[0], "out of memory");
+    }
+    for (int64_t i = 0; i < j->clouds[0].rows; i++) {
+        point_voxel[order[i]] = v->point_voxel[i];
+    }
+    memcpy(v->point_voxel, point_voxel, bytes);
+    free(point_voxel);
+    return EXIT_DONE;
+}
+
 int voxelize_cloud(job *j, pcgpu_voxels *v) {
     pcgpu_voxelize_params params = voxelize_parameters(j);
     *v = (pcgpu_voxels){0};
     job_warn_origin(j);
     PC_TRY(sweeps_add(j));
     PC_TRY(voxels_check_columns(j));
+    int32_t *order = NULL;
+    PC_TRY(shuffle(j, &order));
     progress_begin(j->names[0], "voxelizing");
-    PC_TRY(job_code(j, pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v)));
-    return voxels_check(j, v);
+    int code = job_code(j, pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v));
+    if (code == EXIT_DONE && order && voxelize_own(j->session->options)->voxelization == VOXELIZATION_HARD) {
+        code = reorder(j, order, v);
+    }
+    free(order);
+    return code == EXIT_DONE ? voxels_check(j, v) : code;
 }

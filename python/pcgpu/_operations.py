@@ -283,9 +283,11 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
                       f'classes', stacklevel=2)
     values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
     held = np.diff(np.reshape(values['range'], (2, 3)), axis=0)[0] / params['voxel_size']
-    if range is not None and (np.abs(held - values['cells']) > 1e-3 + held * 2.0**-22).any():
-        warnings.warn(f"the range has {held.tolist()} voxels, and the grid {tuple(values['cells'])}; give a range of whole "
-                      f'voxels', stacklevel=2)
+    for k, (voxel, cells) in enumerate(zip(params['voxel_size'], values['cells'])):
+        low, high = values['range'][k], values['range'][3 + k]
+        if range is not None and abs(held[k] - cells) > 1e-3 + held[k] * 2.0**-22:
+            warnings.warn(f"the range has {held[k]:.7g} voxels in {'xyz'[k]}, and the grid {cells}; give a range of whole "
+                          f'voxels, such as {low:.7g} to {low + cells * voxel:.7g} in place of {high:.7g}', stacklevel=2)
     return voxels(values, kind, parts[2] or (0.0, 0.0, 0.0))
 
 

@@ -12,6 +12,7 @@ to the folder of the file, dicts merged key by key, _delete_=True starts over.
     model: voxel_encoder, pts_voxel_encoder
       type                                  must take the arrays of this voxelization
       in_channels, num_features             the columns of the inputs, as a comment
+    train_pipeline, test_pipeline           PointShuffle: shuffle; a warning names PointSample, which is left out
 
 Exit status: 0 done; 1 the output failed; 2 the command line or the configuration is wrong.
 The standard library is enough: `python python/pcgpu/config.py model.py`.
@@ -198,6 +199,16 @@ def encoder(model, voxelization, chosen):
     return columns[-1] if columns else None
 
 
+def steps(model, split):
+    """The types of the steps of the pipeline, as far as they are literals."""
+    try:
+        value = model.find(f'{split}_pipeline')
+    except ConfigError:
+        return []
+    items = [item.data for item in value.data] if value and isinstance(value.data, list) else []
+    return [item['type'].data for item in items if isinstance(item, dict) and 'type' in item]
+
+
 def convert(path, split='test', voxelization=None):
     """The text of the configuration for `pcgpu voxelize`; a ConfigError says what is wrong. `split` chooses one of two
     limits of max_voxels. `voxelization`, 'hard' or 'dynamic', is for encoders and a voxel_type that are not known."""
@@ -220,10 +231,15 @@ def convert(path, split='test', voxelization=None):
     voxelization = chosen or ('dynamic' if -1 in limits or (kind and kind.data == 'dynamic') else 'hard')
     points, voxels = (0, 0) if voxelization == 'dynamic' else (max(value, 0) for value in limits)
     columns = encoder(model, voxelization, chosen)
+    found = steps(model, split)
+    for name in ('PointSample', 'IndoorPointSample'):
+        if name in found:
+            warnings.warn(f'{name} of {split}_pipeline is left out; give inputs with as many points', stacklevel=2)
+    shuffle = '  shuffle: true\n' if 'PointShuffle' in found else ''
     comment = f'# The encoder takes {columns} columns; --fields is for .bin files that have not 4.\n' if columns else ''
     return (f'# pcgpu voxelize: from a configuration of mmdetection3d, split {split}\n{comment}voxelize:\n'
             f'  range: {region}\n  voxel_size: {size}\n  max_points: {points}\n  max_voxels: {voxels}\n'
-            f'  features: "points"\n  layout: "mmdet3d"\n  voxelization: "{voxelization}"\n')
+            f'  features: "points"\n  layout: "mmdet3d"\n  voxelization: "{voxelization}"\n{shuffle}')
 
 
 def main():
@@ -234,7 +250,11 @@ def main():
                         help='for a voxel_encoder or a voxel_type that is not known')
     options = parser.parse_args()
     try:
-        sys.stdout.write(convert(options.model, options.split, options.voxelization))
+        with warnings.catch_warnings(record=True) as left_out:
+            text = convert(options.model, options.split, options.voxelization)
+        for warning in left_out:
+            print(f'pcgpu: warning: {warning.message}', file=sys.stderr)
+        sys.stdout.write(text)
         sys.stdout.flush()
     except ConfigError as error:
         print('pcgpu: ' + ''.join(c if c.isprintable() else '?' for c in str(error)), file=sys.stderr)

@@ -101,6 +101,15 @@ if [ -w /dev/full ]; then
     stderr_is_one '^pcgpu: standard output: '
 fi
 
+# The steps of the pipeline before the voxels: shuffling is done, sampling is named.
+printf '%s\n' "x = dict(type='PointShuffle')" "train_pipeline = [dict(type='PointSample', num_points=9), x]" 'test_pipeline = f()' \
+    "$(model "$L")" > c.py
+quiet convert c.py
+! grep -q shuffle "$OUT" || die 'the test pipeline does not shuffle'
+expect 0 convert --split train c.py
+stdout_has '^  shuffle: true'
+stderr_is 'pcgpu: warning: PointSample of train_pipeline is left out; give inputs with as many points'
+
 # The encoder's columns are a comment.
 printf '%s\n' "$(model "$L" '' ", voxel_encoder=dict(type='HardSimpleVFE', num_features=5)")" > c.py
 says '^# The encoder takes 5 columns; --fields' convert c.py

@@ -111,6 +111,17 @@ holds '_BASE_CONFIG_: base1.yaml' "$IN|3|6|\"points\"|\"hard\""
 holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"points\"|\"hard\""
 rm -f c.yaml file.npz effect.npz effect.yaml
 
+# The steps before the voxels: shuffling is done where it is enabled, sampling is named.
+printf '%b\n' "$R\nDATA_PROCESSOR: [{NAME: sample_points, NUM_POINTS: {train: 100, test: -1}},
+    {NAME: shuffle_points, SHUFFLE_ENABLED: {train: True, test: False}}, {NAME: transform_points_to_voxels, $V, $L}]" > c.yaml
+quiet pcgpu sample --method random --ratio 1 --seed 4 a.bin -o mixed.bin
+expect 0 pcgpu voxelize --config c.yaml mixed.bin --max-voxels 5 -o mixed.npz
+stderr_lacks sample_points
+expect 0 pcgpu voxelize --config c.yaml a.bin --max-voxels 5 --set split=train --seed 4 -o train.npz
+stderr_has 'sample_points of the configuration takes 100 points of each scan, which is not done here; give inputs with as many'
+cmp mixed.npz train.npz || die 'shuffle_points is not sample --method random'
+rm mixed.npz train.npz mixed.bin
+
 # Inputs with other columns than the encoder takes.
 printf '%b\n' "$VOXELS\nPOINT_FEATURE_ENCODING: {src_feature_list: [x, y, z, i, t], used_feature_list: [x, y, z, i, t]}" > c.yaml
 says 'fields: 5' pcgpu voxelize --config c.yaml --dry-run a.bin

@@ -95,6 +95,13 @@ EOF
     stderr_has "the range has 2\.5 voxels in z, and the grid 3; the grid_size of $PACKAGE is $GRID_Z[,;]"
 done
 
+# --shuffle moves records, and the voxel of each record is that of the input's order.
+for SHUFFLE in '' --shuffle; do
+    quiet pcgpu voxelize --voxel-size 1 $SHUFFLE a.bin -o x.npz -f --set coords=c.txt --set point-voxel=p.txt
+    awk 'NR == FNR { cell[NR - 1] = $0; next } { print cell[$1] }' c.txt p.txt > "cells$SHUFFLE"
+done
+cmp cells cells--shuffle || die 'the voxels of records after --shuffle'
+
 # Labels are not averaged without a word.
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z
 property uchar intensity\nproperty ushort label\nend_header\n0 0 0 1 10\n0 0 0.1 1 252\n' > label.ply

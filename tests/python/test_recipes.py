@@ -1,5 +1,6 @@
 """Each recipe does what the package whose place it takes does; where that is installed, beside it."""
 import unittest
+import warnings
 
 import support
 from pcgpu.recipes import gicp, point_sampling
@@ -8,6 +9,29 @@ from support import Case, np, pcgpu, torch
 
 SECOND = dict(vsize_xyz=[0.05, 0.05, 0.1], coors_range_xyz=[0, -40, -3, 70.4, 40, 1], num_point_features=4,
               max_num_voxels=16000, max_num_points_per_voxel=5)
+
+
+# The range, the size of a voxel and the limits of detectors on KITTI, Waymo, ONCE and nuScenes, and ranges of no whole number
+# of voxels, in which round(312.5) and round(13.57) decide.
+USUAL = [((0, -39.68, -3, 69.12, 39.68, 1), (.16, .16, 4), 32, 40000), ((0, -40, -3, 70.4, 40, 1), (.05, .05, .1), 5, 16000),
+         ((-75.2, -75.2, -2, 75.2, 75.2, 4), (.1, .1, .15), 5, 150000), ((-75.2, -75.2, -5, 75.2, 75.2, 3), (.1, .1, .2), 5, 60000),
+         ((-54, -54, -5, 54, 54, 3), (.075, .075, .2), 10, 60000), ((-51.2, -51.2, -5, 51.2, 51.2, 3), (.1, .1, .2), 10, 60000),
+         ((-10, -39.68, -3, 40, 39.68, 1), (.16, .16, 4), 32, 300), ((-40, -40, -3, 40.1, 40.1, 1.07), (.3, .3, .3), 3, 100)]
+
+
+def usual():
+    """For each of USUAL the options of PointToVoxel, and points around the range, many on the edges of voxels."""
+    rng = np.random.default_rng(7)
+    for region, size, limit, voxels in USUAL:
+        low, high = np.reshape(region, (2, 3))
+        points = rng.uniform(low - 1, high + 1, (3000, 3)).astype(np.float32)
+        points[::3] = low + size * np.round((points[::3] - low) / size)
+        for k, row in enumerate(rng.permutation(3000)[:300]):
+            points[row, k % 3] = (low, high)[k // 3 % 2][k % 3]
+        points = np.concatenate([points, points[:900]])
+        yield np.hstack([points, rng.random((len(points), 1), np.float32)]), dict(
+            vsize_xyz=list(size), coors_range_xyz=list(region), num_point_features=4, max_num_voxels=voxels,
+            max_num_points_per_voxel=limit)
 
 
 def plain_fps(points, count):
@@ -143,9 +167,18 @@ class Voxels(Case):
             self.same(generator(points)[0], expected[0])
         self.assertEqual(PointToVoxel(**SECOND).grid_size, [40, 1600, 1408])
 
-    def test_grid_of_halves(self):
-        options = dict(SECOND, vsize_xyz=[.16, .16, 4], coors_range_xyz=[-10, -39.68, -3, 40, 39.68, 1])
-        self.assertEqual(PointToVoxel(**options).grid_size, [1, 496, 313])  # spconv 2.3.8
+    def test_usual(self):
+        """All usual configurations; a range of no whole number of voxels warns with both numbers."""
+        for k, (points, options) in enumerate(usual()):
+            with warnings.catch_warnings(record=True) as shown:
+                warnings.simplefilter('always')
+                got = PointToVoxel(**options).generate_voxel_with_id(points)
+            self.assertEqual([str(w.message) for w in shown], [
+                [], ['the range has 312.5 voxels in x, and the grid 313; give a range of whole voxels, such as -10 to 40.08 in '
+                     'place of 40'], ['the range has 13.56667 voxels in z, and the grid 14; give a range of whole voxels, such as '
+                                      '-3 to 1.2 in place of 1.07']][max(k - 5, 0)])
+            for values, want in zip(got, plain_voxels(points, **options)):
+                self.same(values, want, k)
 
     def test_empty_mean(self):
         voxels, _, counts = PointToVoxel(**SECOND)(support.street(), empty_mean=True)
@@ -166,12 +199,14 @@ class Voxels(Case):
             from cumm import tensorview as tv
         except ImportError as error:
             self.skipTest(str(error))
-        generator = Point2VoxelCPU3d(**SECOND)
-        cloud = support.street()  # tensorview does not keep it
-        voxels, coords, counts = (part.numpy() for part in generator.point_to_voxel(tv.from_numpy(cloud)))
-        mine = PointToVoxel(**SECOND)(cloud)
-        for got, want in zip(mine, (voxels, coords, counts)):
-            self.same(got, want)
+        for cloud, options in [(support.street(), SECOND), *usual()]:  # tensorview does not keep the cloud
+            generator, mine = Point2VoxelCPU3d(**options), PointToVoxel(**options)
+            self.assertEqual(mine.grid_size, list(generator.grid_size))
+            theirs = [part.numpy() for part in generator.point_to_voxel(tv.from_numpy(cloud))]
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')
+                for got, want in zip(mine(cloud), theirs):
+                    self.same(got, want, options)
 
 
 class Align(Case):
