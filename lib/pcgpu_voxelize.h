@@ -16,6 +16,13 @@ typedef enum pcgpu_features {
     PCGPU_FEATURES_NEAREST /* V x F: the kept point nearest to the mean of the kept points, lowest index on ties */
 } pcgpu_features;
 
+/* Which voxels stay of more than max_voxels; lower ids on ties. They keep the order of their first points. */
+typedef enum pcgpu_keep {
+    PCGPU_KEEP_FIRST,
+    PCGPU_KEEP_NEAREST, /* those whose center is nearest to the origin of the file */
+    PCGPU_KEEP_MOST     /* those of most points, before max_points */
+} pcgpu_keep;
+
 /* Voxelization, first come first served, in float32: a point is in range when its cell c = floor((p - min) / size)
  * satisfies 0 <= c < cells, cells = round((max - min) / size), on each axis, as in spconv. So a point at max may be in
  * range by rounding, and the last cell is a whole one where the range is not. Voxel ids follow the order of the first
@@ -29,7 +36,8 @@ typedef struct pcgpu_voxelize_params {
     int64_t max_voxels; /* 0 = no limit */
     pcgpu_features features;
     bool drop_origin;
-    bool mask_xy; /* also drop points with x > max or y > max, as OpenPCDet does before it makes voxels */
+    bool mask_xy;           /* also drop points with x > max or y > max, as OpenPCDet does before it makes voxels */
+    pcgpu_keep keep_voxels; /* other than FIRST it takes up to three times as long; not on a device */
 } pcgpu_voxelize_params;
 
 typedef struct pcgpu_voxels {

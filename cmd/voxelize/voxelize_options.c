@@ -45,6 +45,10 @@ static bool resolve_options(option_values *options, const command_info *command,
         return false;
     }
     const voxelize_values *own = voxelize_own(options);
+    if (p->keep_voxels != PCGPU_KEEP_FIRST && p->max_voxels == 0 &&
+        option_given_here(options, "keep-voxels", command)) {
+        return refuse(why, "--keep-voxels is for --max-voxels; give it, or leave --keep-voxels out");
+    }
     if (!own->shuffle && option_given_here(options, "seed", command)) {
         return refuse(why, "--seed is for --shuffle; give it, or leave --seed out");
     }
@@ -108,6 +112,7 @@ static int run(session *s) {
 
 /* In the order of the library's enums. */
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
+static const char *const keeps[] = {"first", "nearest", "most", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const layouts[] = {"pcgpu", "openpcdet", "mmdet3d", NULL};
 static const char *const voxelizations[] = {"hard", "dynamic", NULL};
@@ -122,7 +127,10 @@ static const option_row rows[] = {
     {"max-points", 0, 0, 0, &type_int64, "P", OWN_AT(voxelize_values, params.max_points), 0, 2147483647, NULL,
      "Keep the first P points of a voxel; 0 = all."},
     {"max-voxels", 0, 0, 0, &type_int64, "V", OWN_AT(voxelize_values, params.max_voxels), 0, 2147483647, NULL,
-     "Keep the first V voxels; 0 = all."},
+     "Keep V voxels; 0 = all."},
+    {"keep-voxels", 0, 0, 0, &type_choice, "WHICH", OWN_AT(voxelize_values, params.keep_voxels), 0, 0, keeps,
+     "Of more than --max-voxels keep the first ones, those nearest to the origin of the file, or those of most "
+     "points."},
     {"features", 0, 0, 0, &type_choice, "NAME", OWN_AT(voxelize_values, params.features), 0, 0, features,
      "mean: the mean of a voxel's kept points; points: the points themselves, padded with zeros; pillar: the ten "
      "values per point of PointPillars; first: the first point; nearest: the kept point nearest to the mean."},

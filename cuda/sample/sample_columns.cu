@@ -137,7 +137,7 @@ static pcgpu_status download(pcgpu_context *context, const columns_launch *g, pc
     return PCGPU_OK;
 }
 
-/* Runs the jobs from `first` on as far as one launch takes them, of `from` or of the host; returns how many in *done. */
+/* Runs the jobs from `first` on as far as one launch takes them, of `from` or of the host; *done: how many. */
 static pcgpu_status run_some(pcgpu_context *context, const pcgpu_device_clouds *from, pc_sample_job *jobs, int first,
                              int count, columns_launch *g, int *done) {
     pc_arena *arena = &pc_cuda_of(context)->arena;

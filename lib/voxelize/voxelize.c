@@ -54,6 +54,9 @@ pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud,
                        "at most %lld points a voxel and %lld voxels; give 1 to 2147483647, or 0 for no limit",
                        (long long)p->max_points, (long long)p->max_voxels);
     }
+    if ((int)p->keep_voxels < PCGPU_KEEP_FIRST || p->keep_voxels > PCGPU_KEEP_MOST) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kind of voxels to keep %d does not exist", (int)p->keep_voxels);
+    }
     if ((int)p->features < PCGPU_FEATURES_MEAN || p->features > PCGPU_FEATURES_NEAREST) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kind of features %d does not exist", (int)p->features);
     }
@@ -264,8 +267,8 @@ static void estimate(const pc_voxelize_job *job, double *cpu, double *cuda) {
     *cuda = 1e-3 + (double)job->rows * (double)(job->columns + 2) * 4e-10;
 }
 
-pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
-                            pcgpu_voxels *result) {
+pcgpu_status pc_voxelize_first(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                               pcgpu_voxels *result) {
     memset(result, 0, sizeof *result);
     PC_TRY(pc_voxelize_check(context, cloud, params, false));
     double begin = pc_now();
@@ -318,6 +321,10 @@ static pcgpu_status check_device(pcgpu_context *context, const float *data, int6
                        p->range_auto        ? "a range"
                        : p->max_voxels == 0 ? "max_voxels, the rows of the result"
                                             : "max_points, the points of a voxel");
+    }
+    if (p->keep_voxels != PCGPU_KEEP_FIRST) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "arrays on a GPU keep the first voxels; leave keep_voxels out, or voxelize on the host");
     }
     if (!v->features || !v->coords || !v->counts || !v->count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,

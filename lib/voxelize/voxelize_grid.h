@@ -13,6 +13,9 @@ typedef struct pc_survey {
  * ARGUMENT. */
 pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                                bool in_pieces);
+/* pcgpu_voxelize, which keeps the first voxels. */
+pcgpu_status pc_voxelize_first(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                               pcgpu_voxels *result);
 /* The job without its grid. */
 pc_voxelize_job pc_voxelize_job_of(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params);
 pc_survey pc_survey_cloud(pcgpu_context *context, const pc_voxelize_job *job);

@@ -243,7 +243,7 @@ _MEASURED = ('red', 'green', 'blue', 'alpha', 'intensity', 'reflectivity', 'rang
 
 
 def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
-             max_points: int = 0, max_voxels: int = 0,
+             max_points: int = 0, max_voxels: int = 0, keep_voxels: Literal['first', 'nearest', 'most'] = 'first',
              features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean', drop_origin: bool = False,
              device: str = 'auto', threads: Optional[int] = None,
              out: Optional[DeviceVoxels] = None) -> Union[Voxels, _DeviceVoxels]:
@@ -253,7 +253,8 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     voxel_size   metres: one number, or 3 for x y z
     range        metres: x0 y0 z0 x1 y1 z1; None = the bounds of the cloud
     max_points   points that a voxel keeps, its first ones; 0 = all
-    max_voxels   voxels that are kept, the first ones; 0 = all
+    max_voxels   voxels that are kept; 0 = all
+    keep_voxels  of more: the 'first' ones, those 'nearest' to the origin of the file, or those of 'most' points
     features     'mean' (V, C); 'points' (V, P, C) padded with zeros; 'pillar' (V, P, 10), of PointPillars; 'first' and
                  'nearest' (V, C): the first point, and the point nearest to the mean. P = max_points, or the largest
                  count when that is 0
@@ -266,8 +267,8 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
 
     For a PyTorch tensor or CuPy array in GPU memory the work is done there, on the current stream, without waiting: range
     and max_voxels are required, and the result is a DeviceVoxels with the number of voxels in GPU memory."""
-    params: Dict[str, Any] = {'max_points': max_points, 'max_voxels': max_voxels, 'features': features,
-                              'drop_origin': drop_origin, 'range_auto': range is None}
+    params: Dict[str, Any] = {'max_points': max_points, 'max_voxels': max_voxels, 'keep_voxels': keep_voxels,
+                              'features': features, 'drop_origin': drop_origin, 'range_auto': range is None}
     size = to_numpy(voxel_size, 'voxel_size') if not isinstance(voxel_size, (int, float)) else None
     params['voxel_size'] = [voxel_size] * 3 if size is None else [size.item()] * 3 if size.ndim == 0 else size.tolist()
     if range is not None:

@@ -104,6 +104,8 @@ const field neighbors_params_fields[] = {CHOICE(T, order, neighbor_orders), FIEL
 
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 
+static const char *const keeps[] = {"first", "nearest", "most", NULL};
+
 #define T pcgpu_voxelize_params
 const field voxelize_params_fields[] = {
     {.name = "voxel_size", .type = FIELD_DOUBLES, .offset = offsetof(T, size), .rows = 3},
@@ -112,6 +114,7 @@ const field voxelize_params_fields[] = {
     FIELD(T, FIELD_INT64, max_points),
     FIELD(T, FIELD_INT64, max_voxels),
     CHOICE(T, features, features),
+    CHOICE(T, keep_voxels, keeps),
     FIELD(T, FIELD_BOOL, drop_origin),
     END};
 #undef T

@@ -92,6 +92,34 @@ class NumPy(Case):
         with self.assertWarnsRegex(UserWarning, 'whole voxels'):
             self.assertEqual(len(pcgpu.voxelize(points, 1, (0, 0, 0, 75.6, 75, 2)).coords), 2)
 
+    def test_keep(self):
+        """The voxels that stay are those of a call without a limit, chosen by NumPy."""
+        for features in ('mean', 'points', 'pillar', 'first', 'nearest'):
+            for options in ({'max_points': 3}, {'range': (-30, -20.2, -2, 30, 20.4, 2), 'max_points': 2}, {}):
+                options = {'voxel_size': (1.5, .7, .8), 'features': features, **options}
+                whole = pcgpu.voxelize(POINTS, **options)
+                found = pcgpu.voxelize(POINTS, **{**options, 'features': 'first', 'max_points': 0})
+                center = np.array(whole.range[:3]) + (whole.coords[:, :0:-1] + .5) * (1.5, .7, .8)
+                keys = {'nearest': (center * center).sum(1), 'most': -found.counts, 'first': np.arange(len(center))}
+                for keep, key in keys.items():
+                    chosen = np.sort(np.argsort(key, kind='stable')[:50])
+                    got = pcgpu.voxelize(POINTS, max_voxels=50, keep_voxels=keep, **options)
+                    width = slice(0, got.features.shape[1])
+                    self.same(got.features, whole.features[chosen][:, width])
+                    for name in ('coords', 'counts'):
+                        self.same(getattr(got, name), getattr(whole, name)[chosen])
+                    number = np.full(len(center) + 1, -1, np.int32)
+                    number[chosen] = np.arange(50)
+                    self.same(got.point_voxel, number[whole.point_voxel])
+                    self.assertEqual((got.voxels_found, got.in_range, got.out_of_range, got.over_voxels), (
+                        len(center), whole.in_range, whole.out_of_range, int(found.counts.sum() - found.counts[chosen].sum())))
+                    if whole.selected is not None:
+                        self.same(got.selected, whole.selected[chosen])
+        utm = pcgpu.Cloud(POINTS, offset=(500000, 5400000, 100))
+        nearest = pcgpu.voxelize(utm, 1.0, max_voxels=9, keep_voxels='nearest')
+        far = nearest.coords[:, :0:-1] + np.array(nearest.range[:3])
+        self.assertLess((far[:, :2]**2).sum(1).max(), np.percentile((utm.xyz()[:, :2]**2).sum(1), 20))
+
     def test_strides(self):
         wide = np.zeros((len(POINTS) * 2, 9), np.float32)
         wide[::2, 2:6] = POINTS
