@@ -12,6 +12,7 @@
 
 static const int64_t scan_picks[] = {1024, 4096, 16384};
 static bool quick;
+static int dimensions; /* of jobs: 0 = x y z */
 static char name[120];
 
 static const char *name_of(const char *cloud, int count, int64_t points, int64_t many) {
@@ -108,6 +109,7 @@ static batch make_batch(const pc_points *clouds, int count, int64_t many) {
     for (int i = 0; i < count; i++) {
         const pc_points *c = &clouds[i];
         b.jobs[i] = (pc_sample_job){.n = c->n, .x = c->x, .y = c->y, .z = c->z, .count = many};
+        b.jobs[i].dimensions = dimensions;
         b.jobs[i].indices = b.indices + i * many;
         b.jobs[i].squared = b.squared + i * many;
     }
@@ -132,6 +134,14 @@ static bool same_picks(const batch *want, const batch *got) {
 }
 
 static void run_form(pcgpu_context *cuda, int form, batch *b, int runs, float *ms) {
+    for (int i = 0; i < runs && form != ONE_BLOCK && dimensions; i++) { /* the call, with the transfer of the points */
+        const double begin = pc_now();
+        bench_check(cuda, pc_backend_cuda.sample->sample(cuda, b->jobs, b->count));
+        ms[i] = (float)(1e3 * (pc_now() - begin));
+    }
+    if (form != ONE_BLOCK && dimensions) {
+        return;
+    }
     if (form != ONE_BLOCK) {
         bench_check(cuda, pc_cuda_sample_as(cuda, b->jobs, b->count, &forms[form], runs, ms));
         return;
@@ -152,6 +162,9 @@ static void measure_cuda(pcgpu_context *cpu, pcgpu_context *cuda, const char *of
     name_of(of, count, clouds->n, many);
     for (int form = FORMS - 1; form >= 0; form--) {
         float ms[RUNS];
+        if (form != ONE_BLOCK && form != CHOSEN && dimensions) {
+            continue;
+        }
         if (form != ONE_BLOCK && !pc_cuda_sample_can(cuda, &forms[form], clouds->n)) {
             continue;
         }
@@ -178,11 +191,38 @@ static pc_points take_points(pcgpu_context *cpu, pcgpu_cloud *cloud) {
     return points;
 }
 
+/* Features of 4 to 64 columns, of one cloud and of a batch. */
+static void run_columns(pcgpu_context *cpu, pcgpu_context *cuda) {
+    static const int columns[] = {4, 8, 16, 64};
+    enum { POINTS = 16384, CLOUDS = 16 };
+    for (size_t d = 0; d < sizeof columns / sizeof columns[0] && bench_wants("columns"); d++) {
+        pc_points clouds[CLOUDS];
+        char of[24];
+        dimensions = columns[d];
+        snprintf(of, sizeof of, "%d columns", dimensions);
+        for (int i = 0; i < CLOUDS; i++) {
+            test_random r = {.state = (uint64_t)i + 1};
+            float *x = malloc((size_t)(POINTS * dimensions) * sizeof *x);
+            for (int k = 0; k < POINTS * dimensions; k++) {
+                x[k] = test_uniform(&r, -1.0f, 1.0f);
+            }
+            clouds[i] = (pc_points){.n = POINTS, .x = x, .y = x + POINTS, .z = x + 2 * POINTS, .memory = x};
+        }
+        measure_cuda(cpu, cuda, of, clouds, 1, 4096);
+        measure_cuda(cpu, cuda, of, clouds, quick ? 2 : CLOUDS, 1024);
+        for (int i = 0; i < CLOUDS; i++) {
+            pc_points_free(&clouds[i]);
+        }
+    }
+    dimensions = 0;
+}
+
 static void run_cuda(pcgpu_context *cpu, pcgpu_context *cuda) {
     static const char *const kinds[] = {"ring scan", "room", "cube", "eightfold", "street scan", "wide lattice"};
     enum { KINDS = sizeof kinds / sizeof kinds[0], CLOUDS = 64 };
     pcgpu_cloud cloud;
     pc_points points, clouds[CLOUDS];
+    run_columns(cpu, cuda);
     for (int k = -1; k < KINDS; k++) { /* of the size of a scan */
         const char *of = k < 0 ? "KITTI" : kinds[k];
         if (!bench_wants(of) || (k < 0 && !bench_read(cpu, "kitti/000001.bin", 4, &cloud))) {
