@@ -138,7 +138,7 @@ static pcgpu_status download(pcgpu_context *context, const columns_launch *g, pc
 }
 
 /* Runs the jobs from `first` on as far as one launch takes them, of `from` or of the host; *done: how many. */
-static pcgpu_status run_some(pcgpu_context *context, const pcgpu_device_clouds *from, pc_sample_job *jobs, int first,
+static pcgpu_status run_some(pcgpu_context *context, const pcgpu_clouds *from, pc_sample_job *jobs, int first,
                              int count, columns_launch *g, int *done) {
     pc_arena *arena = &pc_cuda_of(context)->arena;
     columns_plan plan;
@@ -181,7 +181,7 @@ static pcgpu_status run_some(pcgpu_context *context, const pcgpu_device_clouds *
 }
 
 /* g has what all launches share. */
-static pcgpu_status run_all(pcgpu_context *context, const pcgpu_device_clouds *from, pc_sample_job *jobs, int count,
+static pcgpu_status run_all(pcgpu_context *context, const pcgpu_clouds *from, pc_sample_job *jobs, int count,
                             columns_launch *g) {
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
     for (int first = 0, done = 0; first < count; first += done) {
@@ -202,7 +202,7 @@ pcgpu_status pc_cuda_sample_columns(pcgpu_context *context, pc_sample_job *jobs,
     return run_all(context, NULL, jobs, count, &g);
 }
 
-pcgpu_status pc_cuda_sample_columns_device(pcgpu_context *context, const pcgpu_device_clouds *from,
+pcgpu_status pc_cuda_sample_columns_device(pcgpu_context *context, const pcgpu_clouds *from,
                                            const pcgpu_sample_params *p, pc_sample_job *jobs,
                                            const pcgpu_device_picks *picks) {
     columns_launch g = {};

@@ -2,8 +2,9 @@
  * block of up to 1,024 threads a cloud, points as x y z records and distances in global memory; a pick passes over all
  * points, threads take them in turn, and a tree in shared memory finds the farthest.
  *
- * Of columns it is that of torch_cluster, with more threads. It differs where the original does not define an answer: ties go to the lowest index, a point that has been picked is
- * not picked again, and two buffers in turn keep a fast thread from overwriting what a slow one has not read. */
+ * Of columns it is that of torch_cluster, with more threads. It differs where the original does not define an answer:
+ * ties go to the lowest index, a point that has been picked is not picked again, and two buffers in turn keep a fast
+ * thread from overwriting what a slow one has not read. */
 #include "sample_one_block.h"
 
 #include <cuda_runtime.h>
