@@ -103,12 +103,13 @@ class Sampling(Case):
                                           plain_fps(x[801:], 4) + 801]).astype(np.int64))
 
     def test_random_start(self):
-        """As there by default: a first pick of its own for each cloud; here it follows the seed."""
+        """As there by default: a first pick of its own for each cloud; here it follows the seed, and there is none without."""
         clouds = np.repeat(np.arange(8), 100)
         got = [point_sampling.fps(self.POINTS[:800], clouds, .05, seed=seed).reshape(8, 5) for seed in (3, 3, 4)]
         self.same(got[0], got[1])
         first = got[0][:, 0] - np.arange(8) * 100
         self.assertGreater(len(set(first.tolist())), 4)
+        self.same(point_sampling.fps(self.POINTS[:800], clouds, .05)[::5], np.arange(8) * 100)
         self.assertNotEqual(first.tolist(), (got[2][:, 0] - np.arange(8) * 100).tolist())
         for k, start in enumerate(first):
             self.same(got[0][k], pcgpu.sample(self.POINTS[k * 100:k * 100 + 100], 5, start=int(start)).astype('i8') + k * 100)
@@ -126,7 +127,7 @@ class Sampling(Case):
             while len(picks) < 10:
                 picks.append(int(nearest.argmax()))
                 nearest = np.minimum(nearest, ((y.astype('f8') - y[picks[-1]])**2).sum(1))
-            self.assertEqual(point_sampling.fps(y, ratio=.05, random_start=False).tolist(), picks, columns)
+            self.assertEqual(point_sampling.fps(y, ratio=.05).tolist(), picks, columns)
             self.assertEqual(pcgpu.sample(y, 10, dimensions=columns).tolist() if columns > 2 else picks, picks, columns)
         plane = np.float32([[-1, -1], [-1, 1], [1, -1], [1, 1]])
         self.assertEqual(point_sampling.fps(plane, np.zeros(4, int), .5, random_start=False).tolist(), [0, 3])

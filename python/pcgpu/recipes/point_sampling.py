@@ -37,13 +37,13 @@ def _columns(x):
     return x if x.shape[1] >= 3 else np.pad(x, ((0, 0), (0, 3 - x.shape[1])))
 
 
-def fps(x, batch=None, ratio=0.5, random_start=True, batch_size=None, ptr=None, seed=0):
+def fps(x, batch=None, ratio=0.5, random_start=None, batch_size=None, ptr=None, seed=None):
     """torch_cluster.fps: x (N, C), C up to 64, all of which the distances have, in float32; batch (N,) sorted numbers of
     the clouds, or ptr, where they begin; ratio: a number, or one per cloud -> indices into x, int64, ceil(ratio * n) of
     each cloud.
 
-    With random_start, each cloud has a first pick of its own, which follows `seed`, so that runs can be repeated: give
-    another one in each step. Points with a NaN or an infinity are never picked."""
+    With random_start, the default there, each cloud has a random first pick of its own; here it follows `seed`, so that
+    runs can be repeated: give another one in each step. Without both, the first pick is the first point of each cloud. Points with a NaN or an infinity are never picked."""
     is_torch = type(x).__module__.partition('.')[0] == 'torch'
     values = _columns(x)
     batch, ptr = (None if v is None else np.asarray(v.cpu() if hasattr(v, 'cpu') else v) for v in (batch, ptr))
@@ -54,7 +54,8 @@ def fps(x, batch=None, ratio=0.5, random_start=True, batch_size=None, ptr=None, 
     shares = np.broadcast_to(shares.astype(np.float32) if shares.ndim == 0 else shares, len(sizes))
     if not ((shares > 0) & (shares <= 1)).all():
         raise ValueError(f'ratio is {ratio}; give numbers above 0 and up to 1')
-    draws, picks, begin = np.random.default_rng(seed), [], 0
+    random_start = seed is not None if random_start is None else random_start
+    draws, picks, begin = np.random.default_rng(seed or 0), [], 0
     for size, share in zip(sizes, shares):
         start = int(draws.integers(size)) if random_start and size else 0
         if size:
