@@ -145,12 +145,67 @@ def torch_rows(points):
     return on_gpu
 
 
+def torch_knn(points, k):
+    """The brute force that is usual in PyTorch, in blocks of queries."""
+    return [torch.cdist(block, points).topk(k, largest=False) for block in points.split(4096)]
+
+
+def neighbor_rows(points, on_gpu):
+    """The neighbours of a scan in itself. Results are compared by distance before a time is printed."""
+    k, xyz = 16, np.ascontiguousarray(points[:, :3])
+    wide = xyz.astype(np.float64)
+    took, ours = least(lambda: pcgpu.neighbors.knn(xyz, k=k, device='cpu', threads=1), 5)
+    print(f'\n| k = {k} neighbours of {len(points):,} points, one core | ms |\n|---|---|\n| pcgpu | {1e3 * took:.0f} |')
+
+    def row(name, function, distances):
+        try:
+            took, theirs = least(function, 3)
+        except ImportError:
+            print(f'| {name} | not installed |')
+            return
+        if not np.allclose(distances(theirs), ours.distances, atol=1e-4):
+            raise SystemExit(f'{name} has other distances')
+        print(f'| {name} | {1e3 * took:.0f} |', flush=True)
+
+    def scipy_tree():
+        from scipy.spatial import cKDTree
+        return cKDTree(wide).query(wide, k, workers=1)
+
+    def small_tree():
+        import small_gicp
+        return small_gicp.KdTree(small_gicp.PointCloud(wide), num_threads=1).batch_knn_search(wide, k, num_threads=1)
+
+    def nanoflann():
+        import pynanoflann
+        tree = pynanoflann.KDTree(n_neighbors=k, metric='L2')
+        tree.fit(xyz)
+        return tree.kneighbors(xyz)
+    row('scipy cKDTree', scipy_tree, lambda found: found[0])
+    row('small_gicp KdTree', small_tree, lambda found: np.sqrt(np.reshape(found[1], (-1, k))))
+    row('nanoflann', nanoflann, lambda found: np.sqrt(found[0]))  # squared ones
+    if on_gpu is None:
+        return
+    clouds = on_gpu[:16 * 6000, :3].reshape(6000, 16, 3).transpose(0, 1).contiguous()
+    print('\n| neighbours, PyTorch | device, us per replay | host, us per call |\n|---|---|---|')
+    device_row(f'kNN of {len(points):,} points, k = {k}', lambda: pcgpu.neighbors.knn(on_gpu, k=k), 100)
+    device_row('ball query, 16 x 6,000 in themselves, 0.5 m, k = 32',
+               lambda: pcgpu.neighbors.ball_query(clouds, clouds, 0.5, 32), 100)
+    device_row('three_nn, 16 x 1,500 -> 6,000', lambda: pcgpu.neighbors.three_nn(clouds[:, ::4].contiguous(), clouds), 100)
+    torch_knn(on_gpu[:, :3], k)
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    torch_knn(on_gpu[:, :3], k)
+    torch.cuda.synchronize()
+    print(f'| brute force of PyTorch, k = {k} | {1e6 * (time.perf_counter() - begin):.0f} | |')
+
+
 def main():
     path = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / 'testdata/street.bin'
     points = np.fromfile(path, '<f4').reshape(-1, 4)
     print(f'pcgpu {pcgpu.__version__}; {path}, {len(points):,} points\n')
     numpy_rows(points)
     on_gpu = torch_rows(points) if torch and torch.cuda.is_available() else None
+    neighbor_rows(points, on_gpu)
     pair_rows(points, on_gpu)
 
 
