@@ -24,7 +24,7 @@ typedef struct pcgpu_device_picks {
 } pcgpu_device_picks;
 
 /* Farthest point sampling of each cloud: `count` picks, or fewer with a minimum distance. The start is the first usable
- * record or a record (start_index, the same for all clouds); columns may be any of a record; ratio, seeds, the other
+ * record or a record (start_index, or one of starts per cloud); columns may be any of a record; ratio, seeds, the other
  * starts and methods are for host arrays.
  * Errors: ARGUMENT (those parameters; M of 0 or more than the records of a cloud; a stride below 3; memory that is not
  * of the context's device), UNAVAILABLE (the context has no CUDA device), MEMORY, DEVICE. */

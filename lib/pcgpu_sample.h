@@ -28,7 +28,8 @@ typedef struct pcgpu_sample_params {
     double ratio;       /* picks = max(1, floor(ratio * usable points)), in (0, 1]; 0 = not given */
     float min_distance; /* metres: stop when the next farthest point is nearer; 0 = not given. FPS only */
     pcgpu_sample_start start;
-    int64_t start_index; /* of INDEX: a record of the input that is usable; else 0 */
+    int64_t start_index;   /* of INDEX: a record of the input that is usable; else 0 */
+    const int64_t *starts; /* of INDEX: start_index of each cloud of a batch; NULL = start_index for all */
     uint64_t seed;
     bool drop_origin;
     const int32_t *seeds; /* seed_count distinct usable records of the input, which count as picked before the first

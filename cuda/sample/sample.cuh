@@ -99,6 +99,7 @@ typedef struct pc_cloud {
     int64_t n, first; /* number of points; offset of the first point in the arrays of all clouds */
     const float *x, *y, *z;
     const int32_t *seeds; /* the picks before the first round: the start, or the seeds of the caller */
+    int64_t start;        /* of clouds on the device: a record, or -1: the first usable one */
     int64_t seed_count;
     int64_t wanted; /* number of picks after the seeds */
     int64_t lead;   /* 1 when the start is the first entry of the output, else 0 */

@@ -215,8 +215,5 @@ pcgpu_status pc_cuda_sample_columns_device(pcgpu_context *context, const pcgpu_c
     for (int k = 0; k < g.dimensions; k++) {
         g.column[k] = (unsigned char)p->columns[k];
     }
-    for (int64_t i = 0; i < from->count; i++) {
-        jobs[i].start = p->start == PCGPU_START_INDEX ? p->start_index : -1;
-    }
     return run_all(context, from, jobs, (int)from->count, &g);
 }

@@ -8,7 +8,7 @@
 
 /* `sample` of the table of operations for jobs with dimensions. */
 pcgpu_status pc_cuda_sample_columns(pcgpu_context *context, pc_sample_job *jobs, int count);
-/* pcgpu_sample_device for parameters with columns, on the context's stream; the jobs have n and count. */
+/* pcgpu_sample_device for parameters with columns, on the context's stream; the jobs have n, count and start. */
 pcgpu_status pc_cuda_sample_columns_device(pcgpu_context *context, const pcgpu_clouds *from,
                                            const pcgpu_sample_params *params, pc_sample_job *jobs,
                                            const pcgpu_device_picks *picks);

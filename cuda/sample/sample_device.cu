@@ -13,7 +13,6 @@ enum { THREADS = 256, FINISH_THREADS = 1024, PUT_CLOUDS = 12 };
 typedef struct inputs {
     const float **data; /* count: the first record */
     int64_t stride;
-    int64_t start; /* record, or -1: the first usable one */
     bool drop_origin;
     int32_t *first;   /* count: the first usable record; large: none */
     uint32_t *usable; /* count: the number of usable records; 0 without a start */
@@ -81,7 +80,7 @@ __device__ static bool is_usable(const pc_cloud &c, const inputs &in, int64_t i)
 /* Decides the start, and moves records that are not usable to it; without a start, to the origin. */
 __global__ static void place_kernel(const pc_cloud *clouds, const inputs in) {
     const pc_cloud c = clouds[blockIdx.y];
-    const int64_t start = in.start >= 0 ? in.start : in.first[blockIdx.y];
+    const int64_t start = c.start >= 0 ? c.start : in.first[blockIdx.y];
     const bool good = start < c.n && is_usable(c, in, start);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         *(int32_t *)c.seeds = good ? (int32_t)start : 0;
@@ -201,9 +200,7 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, const pcg
 static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_clouds *from, const pcgpu_sample_params *p,
                               const pcgpu_device_picks *picks, pc_sample_job *jobs, pc_cloud *clouds) {
     const pc_cuda_sample_variant variant = {};
-    const inputs in = {NULL,           from->stride, p->start == PCGPU_START_INDEX ? p->start_index : -1,
-                       p->drop_origin, NULL,         NULL,
-                       NULL,           NULL};
+    const inputs in = {NULL, from->stride, p->drop_origin, NULL, NULL, NULL, NULL};
     const int count = (int)from->count;
     for (int first = 0; first < count;) {
         pc_wave w;
@@ -232,6 +229,7 @@ extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stre
         jobs[i].n = pc_device_rows(from, i);
         jobs[i].count = p->count;
         jobs[i].min_distance = p->min_distance;
+        jobs[i].start = p->start != PCGPU_START_INDEX ? -1 : p->starts ? p->starts[i] : p->start_index;
     }
     if (status == PCGPU_OK) {
         const cudaStream_t own = cuda->stream;

@@ -56,6 +56,7 @@ static inline device_wave lay_out_wave(layout *l, const pc_wave *w, const pc_sam
         memset(c, 0, sizeof *c);
         c->n = job->n;
         c->first = first;
+        c->start = job->start;
         c->lead = job->seed_count == 0;
         c->seed_count = c->lead ? 1 : job->seed_count;
         c->wanted = job->count - c->lead;

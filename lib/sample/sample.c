@@ -47,6 +47,9 @@ pcgpu_status pc_sample_check(pcgpu_context *context, const pcgpu_sample_params *
     if (p->seed_count && clouds > 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "seeds for %d clouds; they are records of one", clouds);
     }
+    if (p->start != PCGPU_START_INDEX && p->starts) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "starts without PCGPU_START_INDEX; set start, too");
+    }
     if (p->start != PCGPU_START_INDEX && p->start_index != 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "start_index is %lld without PCGPU_START_INDEX; set start, too",
                        (long long)p->start_index);
@@ -315,7 +318,9 @@ pcgpu_status pcgpu_sample_batch(pcgpu_context *context, const pcgpu_cloud *const
     }
     for (int i = 0; i < count; i++) {
         const double begin = pc_now();
-        status = select_points(context, clouds[i], params, &made[i], &jobs[some], &results[i]);
+        pcgpu_sample_params own = *params;
+        own.start_index = params->starts ? params->starts[i] : params->start_index;
+        status = select_points(context, clouds[i], &own, &made[i], &jobs[some], &results[i]);
         some += made[i].points.n > 0;
         pc_stage(&results[i].run, "select", begin);
         if (status != PCGPU_OK && count > 1) {

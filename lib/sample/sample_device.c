@@ -42,8 +42,9 @@ static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, 
                        "%lld clouds with a stride of %lld; give 1 or more clouds with 3 or more floats per record",
                        (long long)c->count, (long long)c->stride);
     }
-    for (int64_t i = 0; i < (c->offsets ? c->count : 1); i++) {
-        const int64_t rows = pc_device_rows(c, i), start = p->start == PCGPU_START_INDEX ? p->start_index : 0;
+    for (int64_t i = 0; i < (c->offsets || p->starts ? c->count : 1); i++) {
+        const int64_t rows = pc_device_rows(c, i), given = p->starts ? p->starts[i] : p->start_index;
+        const int64_t start = p->start == PCGPU_START_INDEX ? given : 0;
         if (rows < 0 || rows > INT32_MAX || (c->offsets && c->offsets[i] < 0)) {
             return pc_fail(context, PCGPU_ERROR_ARGUMENT, "cloud %lld has %lld records; give offsets that ascend",
                            (long long)i, (long long)rows);

@@ -192,9 +192,10 @@ pcgpu_status pcgpu_sample_pieces(pcgpu_context *context, pcgpu_pieces *pieces, c
     pcgpu_pieces_describe(pieces, &whole);
     pcgpu_status status;
     PC_TRY(pc_sample_check(context, params, 1));
-    if (params->column_count) {
+    if (params->column_count || params->starts) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "a file in pieces is sampled by x y z; leave the columns out, or give more memory");
+                       "a file in pieces is sampled by x y z from one start; leave %s out, or give more memory",
+                       params->starts ? "starts" : "the columns");
     }
     if (random && params->seed_count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,

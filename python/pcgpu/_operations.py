@@ -63,8 +63,8 @@ def _columns(dimensions: Dimensions, names: Optional[Sequence[str]]) -> Dict[str
 
 
 def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: Optional[float], method: str,
-                   start: Union[str, int], seed: int, drop_origin: bool, coverage: bool, at_most: bool,
-                   pad: str) -> Dict[str, Any]:
+                   start: Any, seed: int, drop_origin: bool, coverage: bool, at_most: bool, pad: str,
+                   clouds: Any = None) -> Dict[str, Any]:
     if pad not in ('none', 'repeat', 'zero'):
         raise ValueError(f"pad is {pad!r}; give 'none', 'repeat' or 'zero'")
     if pad != 'none' and (count is None or at_most):
@@ -84,6 +84,10 @@ def _sample_params(count: Optional[int], ratio: Optional[float], min_distance: O
         if start == 'index':
             raise ValueError("start is 'index'; give the index itself")
         params['start'] = start
+    elif clouds is not None and np.ndim(start) == 1:
+        if len(start) != len(clouds):
+            raise ValueError(f'start has {len(start)} indices of {len(clouds)} clouds; give one for each')
+        params.update(start='index', starts=list(start))
     else:
         params.update(start='index', start_index=start)
     return params
@@ -178,19 +182,20 @@ def _refuse_on_gpu(**given: bool) -> None:
 
 def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
                  ratio: Optional[float] = None, min_distance: Optional[float] = None, method: str = 'fps',
-                 start: Union[str, int] = 'first', seed: int = 0, dimensions: Dimensions = None,
+                 start: Union[str, int, Sequence[int]] = 'first', seed: int = 0, dimensions: Dimensions = None,
                  drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
                  pad: Literal['none', 'repeat', 'zero'] = 'none', full: bool = False,
                  device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples several clouds with one call; each result equals that of sample() for its cloud.
 
     points        (B, N, C) float32, or a sequence of B clouds or arrays (N_b, C) of any sizes
+    start         as in sample(), or one index per cloud
     others        as in sample()
 
     Returns the indices (B, M) int32 for an array, and for a sequence with pad; for another sequence a list of B arrays
     (M_b,). With full=True a Sampled with arrays (B, M), or a list of Sampled. Where the clouds of an array get different
     numbers of picks, as by min_distance, ValueError asks for a sequence or pad."""
-    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad)
+    params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad, points)
     on_host = {'coverage': coverage, 'at_most': at_most, 'pad': pad != 'none'}
     if _device.is_on_gpu(points):
         _refuse_on_gpu(**on_host)

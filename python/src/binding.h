@@ -128,6 +128,8 @@ void note_backend(const pcgpu_run &run);
 [[noreturn]] void raise(PyObject *type, const std::string &sentence);
 
 void fill(void *to, const field *fields, nb::dict values, const char *what);
+/* As fill; the starts of clouds, which are in values['starts'], live as long as the result. */
+std::vector<int64_t> fill_sample(pcgpu_sample_params *params, nb::dict values);
 nb::dict to_dict(const void *from, const field *fields);
 
 /* A cloud of the caller: (points, names or None, offset or None), with points a float32 array (N, C) in C order. */

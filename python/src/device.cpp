@@ -38,8 +38,7 @@ struct joined {
 /* picks: addresses of indices, distances, numbers. */
 void sample_device(nb::tuple points, nb::dict values, nb::tuple picks, int device, uintptr_t stream) {
     pcgpu_sample_params params;
-    pcgpu_sample_params_init(&params);
-    fill(&params, sample_params_fields, values, "sample");
+    const auto starts = fill_sample(&params, values);
     const joined from(points);
     const pcgpu_device_picks out = {address<void>(picks[0]), 4, address<float>(picks[1]), address<int32_t>(picks[2])};
     owner &context = context_of(device, stream);

@@ -41,8 +41,7 @@ struct sampled_list {
 
 nb::list sample(nb::list clouds, nb::dict values, nb::object seeds, const char *device, int threads) {
     pcgpu_sample_params params;
-    pcgpu_sample_params_init(&params);
-    fill(&params, sample_params_fields, values, "sample");
+    const auto starts = fill_sample(&params, values);
     index_array chosen;
     if (!seeds.is_none()) {
         chosen = nb::cast<index_array>(seeds, false);

@@ -193,6 +193,20 @@ void fill(void *to, const field *fields, nb::dict values, const char *what) {
     }
 }
 
+std::vector<int64_t> fill_sample(pcgpu_sample_params *params, nb::dict values) {
+    std::vector<int64_t> starts;
+    pcgpu_sample_params_init(params);
+    if (values.contains("starts")) {
+        for (nb::handle start : nb::list(values["starts"])) {
+            starts.push_back(integer(start, "start", INT64_MIN, INT64_MAX));
+        }
+        nb::del(values["starts"]);
+    }
+    fill(params, sample_params_fields, values, "sample");
+    params->starts = starts.empty() ? nullptr : starts.data();
+    return starts;
+}
+
 nb::dict to_dict(const void *from, const field *fields) {
     nb::dict out;
     for (const field *f = fields; f->name; f++) {

@@ -38,6 +38,7 @@ static void plain(const call *c, int64_t i, pcgpu_sampled *want) {
     const int64_t rows = rows_of(c, i), stride = c->clouds.stride;
     pcgpu_cloud cloud = {.rows = rows, .columns = (int)stride, .data = c->host + begin_of(c, i) * stride};
     pcgpu_sample_params params = c->params;
+    params.start_index = params.starts ? params.starts[i] : params.start_index;
     int64_t usable = 0;
     bool start = true;
     for (int64_t k = 0; k < rows; k++) {
@@ -50,6 +51,7 @@ static void plain(const call *c, int64_t i, pcgpu_sampled *want) {
         start = start && (good || params.start != PCGPU_START_INDEX || k != params.start_index);
     }
     memset(want, 0, sizeof *want);
+    params.starts = NULL;
     params.count = params.count < usable ? params.count : usable;
     if (params.count > 0 && start && pcgpu_sample(c->cpu, &cloud, &params, want) != PCGPU_OK) {
         expect(false, pcgpu_last_error(c->cpu), i, 0);
@@ -115,6 +117,11 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
             (int[]){2, 0, 1, 3, 4, 7, 8, 5, 6}[k]; /* of a stride of 3, 4, 5 or 9, the first so many */
     }
     c->params.column_count = random_bits() % 2 ? 1 + (int)(random_bits() % stride) : 0;
+    int64_t starts[MOST_CLOUDS];
+    for (int i = 0; i < count; i++) {
+        starts[i] = random_bits() % least;
+    }
+    c->params.starts = c->params.start == PCGPU_START_INDEX && random_bits() % 2 ? starts : NULL;
     c->params.min_distance = random_bits() % 3 == 0 ? 0.5f : 0.0f;
     const size_t picks = (size_t)(count * c->params.count);
     c->picks.index_bytes = random_bits() % 2 ? 4 : 8;
@@ -136,7 +143,7 @@ static void check_clouds(call *c, int count, int64_t most, int64_t stride, bool 
 
 static void check_refusals(call *c) {
     enum { GOOD, STRIDE, FALLING, HOST };
-    static const int64_t falling[] = {0, 60, 30};
+    static const int64_t falling[] = {0, 60, 30}, beyond = 101;
     static const struct {
         int clouds;
         pcgpu_sample_params p;
@@ -149,6 +156,7 @@ static void check_refusals(call *c) {
         {GOOD, {.count = 5, .method = PCGPU_SAMPLE_RANDOM}, 4, "random sampling"},
         {GOOD, {.count = 5, .start = PCGPU_START_CENTER}, 4, "the start of arrays on a GPU"},
         {GOOD, {.count = 5, .start = PCGPU_START_INDEX, .start_index = 100}, 4, "0 to 99"},
+        {GOOD, {.count = 5, .start = PCGPU_START_INDEX, .starts = &beyond}, 4, "start record 101"},
         {GOOD, {.count = 5, .min_distance = NAN}, 4, "minimum distance"},
         {GOOD, {.count = 5}, 2, "indices of 2 bytes"},
         {GOOD,

@@ -300,12 +300,14 @@ static void check_random(test_bed *bed) {
 
 static void check_refusals(test_bed *bed) {
     enum { USABLE, EMPTY };
+    static const int64_t beyond = 101;
     static const struct {
         int cloud;
         pcgpu_sample_params p;
         const char *words;
     } cases[] = {
         {USABLE, {.count = 5, .start = PCGPU_START_INDEX, .start_index = -1}, "-1"},
+        {USABLE, {.count = 5, .starts = &beyond}, "starts without"},
         {USABLE, {.count = 0}, "not given"},
         {USABLE, {.count = -3}, "count -3 is not positive"},
         {USABLE, {.ratio = 1.5}, "ratio of 1.5"},

@@ -92,6 +92,15 @@ class NumPy(Case):
         with self.assertWarnsRegex(UserWarning, 'whole voxels'):
             self.assertEqual(len(pcgpu.voxelize(points, 1, (0, 0, 0, 75.6, 75, 2)).coords), 2)
 
+    def test_starts(self):
+        """One first pick for each cloud of a batch."""
+        clouds = POINTS[:900].reshape(3, 300, -1)
+        want = [pcgpu.sample(cloud, 20, start=start) for cloud, start in zip(clouds, (7, 0, 299))]
+        self.same(pcgpu.sample_batch(clouds, 20, start=[7, 0, 299]), np.stack(want))
+        self.same(pcgpu.sample_batch(list(clouds), 20, start=np.array([7, 0, 299]))[2], want[2])
+        self.refused(ValueError, '2 indices of 3 clouds', pcgpu.sample_batch, clouds, 20, start=[0, 0])
+        self.refused(ValueError, 'cloud 1 of the batch: start record 300', pcgpu.sample_batch, clouds, 20, start=[0, 300, 0])
+
     def test_keep(self):
         """The voxels that stay are those of a call without a limit, chosen by NumPy."""
         for features in ('mean', 'points', 'pillar', 'first', 'nearest'):

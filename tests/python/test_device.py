@@ -39,6 +39,8 @@ class Torch(Case):
         for dimensions in (2, 9, [8, 0, 3]):
             self.same(pcgpu.sample_batch(on_gpu, 100, dimensions=dimensions).cpu().numpy(),
                       pcgpu.sample_batch(points, 100, dimensions=dimensions, device='cpu'))
+        self.same(pcgpu.sample_batch(on_gpu, 50, start=[7, 0, 1999]).cpu().numpy(),
+                  pcgpu.sample_batch(points, 50, start=[7, 0, 1999], device='cpu'))
         for columns in (2, 3, 9):
             self.same(point_sampling.fps(on_gpu[0][:, :columns], ratio=.1).cpu().numpy(),
                       point_sampling.fps(points[0][:, :columns], ratio=.1))

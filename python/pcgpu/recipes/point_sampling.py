@@ -55,14 +55,17 @@ def fps(x, batch=None, ratio=0.5, random_start=None, batch_size=None, ptr=None, 
     if not ((shares > 0) & (shares <= 1)).all():
         raise ValueError(f'ratio is {ratio}; give numbers above 0 and up to 1')
     random_start = seed is not None if random_start is None else random_start
-    draws, picks, begin = np.random.default_rng(seed or 0), [], 0
-    for size, share in zip(sizes, shares):
-        start = int(draws.integers(size)) if random_start and size else 0
-        if size:
-            own = pcgpu.sample(values[begin:begin + size], int(np.ceil(np.float32(size) * share)), start=start,
-                               dimensions=values.shape[1])
-            picks.append(own + int(begin))
-        begin += int(size)
+    draws, begins = np.random.default_rng(seed or 0), np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    starts = [int(draws.integers(size)) if random_start and size else 0 for size in sizes]
+    counts = [int(np.ceil(np.float32(size) * share)) for size, share in zip(sizes, shares)]
+    picks = [None] * len(sizes)
+    for count in sorted({*counts} - {0}):  # one call for all clouds of as many picks
+        members = [k for k, own in enumerate(counts) if own == count]
+        clouds = [values[begins[k]:begins[k] + sizes[k]] for k in members]
+        found = pcgpu.sample_batch(clouds, count, start=[starts[k] for k in members], dimensions=values.shape[1])
+        for k, own in zip(members, found):
+            picks[k] = own + int(begins[k])
+    picks = [own for own in picks if own is not None]
     if is_torch:
         import torch
         return torch.cat(picks).long() if picks else x.new_empty(0, dtype=torch.int64)
