@@ -141,3 +141,25 @@ def voxelize(points: Any, params: Dict[str, Any], out: Optional[DeviceVoxels]) -
                place.address(out.point_voxel), place.address(out.count))
     _native.voxelize_device((place.address(place.points), rows, columns), params, outputs, place.device, place.stream)
     return out
+
+
+def voxelize_batch(clouds: Sequence[Any], one: Any, out: Optional[DeviceVoxels]) -> DeviceVoxels:
+    """voxelize() of clouds on a GPU: `one` voxelizes a cloud into arrays."""
+    ends = [0, *itertools.accumulate(len(cloud) for cloud in clouds)]
+    place = Place(clouds[0], 'points', 2)
+    if out is None:
+        first = one(clouds[0], None)  # for its shapes
+        coords, counts, of, count = place.ints((len(clouds) * len(first.counts), 4), (len(clouds) * len(first.counts),), (ends[-1],),
+                                               (len(clouds), 1))
+        equal = ends == [len(clouds[0]) * k for k in range(len(ends))]
+        out = DeviceVoxels(place.floats((len(clouds), *first.features.shape)), coords.reshape(len(clouds), -1, 4),
+                           counts.reshape(len(clouds), -1), of.reshape(len(clouds), -1) if equal else of, count)
+    elif out.counts.shape[0] != len(clouds) or math.prod(out.point_voxel.shape) != ends[-1]:
+        raise ValueError(f'out holds {len(out.counts)} clouds of {math.prod(out.point_voxel.shape)} points; this call has '
+                         f'{len(clouds)} of {ends[-1]}')
+    flat = out.point_voxel.reshape(-1)
+    for k, cloud in enumerate(clouds):
+        slot = DeviceVoxels(out.features[k], out.coords[k], out.counts[k], flat[ends[k]:ends[k + 1]], out.count[k])
+        one(cloud, slot)
+        out.coords[k, :, 0] = k
+    return out

@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Dict, Optional, Tuple, Type, TypeVar
+import sys
+from typing import Any, Dict, List, Optional, Tuple, Type, TypeVar
 
-from ._arrays import give
+import numpy as np
+
+from ._arrays import give, kind_of, to_numpy
 
 Array = Any
 _T = TypeVar('_T')
@@ -54,7 +57,8 @@ class DeviceSampled:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DeviceVoxels:
-    """The voxels of a cloud on a GPU. The arrays have max_voxels rows, of which the first `count` are written."""
+    """The voxels of a cloud on a GPU. The arrays have max_voxels rows, of which the first `count` are written. Those of a batch
+    have one more dimension, the clouds; point_voxel counts in each."""
 
     features: Array  #: (max_voxels, F) or (max_voxels, P, F) float32, as in Voxels
     coords: Array  #: (max_voxels, 4) int32: 0, z, y, x of the voxel
@@ -63,9 +67,15 @@ class DeviceVoxels:
     count: Array  #: (1,) int32: V
 
     def trimmed(self) -> Tuple[Array, Array, Array]:
-        """features, coords and counts of the V voxels. It waits for the GPU."""
-        v = int(self.count[0])
-        return self.features[:v], self.coords[:v], self.counts[:v]
+        """features, coords and counts of the V voxels, of a batch one cloud after the other. It waits for the GPU."""
+        if self.counts.ndim == 1:
+            v = int(self.count[0])
+            return self.features[:v], self.coords[:v], self.counts[:v]
+        ends = [int(v) for v in self.count[:, 0]]
+        join = sys.modules['torch'].cat if hasattr(self.count, 'detach') else sys.modules['cupy'].concatenate
+        features, coords, counts = (join([rows[:v] for rows, v in zip(array, ends)])
+                                    for array in (self.features, self.coords, self.counts))
+        return features, coords, counts
 
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
@@ -297,6 +307,30 @@ def sampled(values: Dict[str, Any], kind: str) -> Sampled:
 def voxels(values: Dict[str, Any], kind: str, offset: Tuple[float, float, float]) -> Voxels:
     values['offset'] = offset
     return _build(Voxels, values, kind)
+
+
+def join_voxels(parts: List[Voxels]) -> Voxels:
+    """The voxels of a batch."""
+    first = parts[0]
+    if any(part.offset != first.offset for part in parts):
+        raise ValueError(f'the clouds have the offsets {sorted({part.offset for part in parts})}; give float32 about one origin')
+    kind = kind_of(first.coords)
+    joined: Dict[str, list] = {name: [] for name in ('features', 'coords', 'counts', 'point_voxel', 'selected')}
+    voxel = record = 0
+    for number, part in enumerate(parts):
+        coords, of = to_numpy(part.coords, 'coords'), to_numpy(part.point_voxel, 'point_voxel')
+        coords[:, 0] = number  # memory of this call
+        joined['features'].append(to_numpy(part.features, 'features'))
+        joined['coords'].append(coords)
+        joined['counts'].append(to_numpy(part.counts, 'counts'))
+        joined['point_voxel'].append(np.where(of < 0, of, of + voxel).astype(np.int32))
+        if part.selected is not None:
+            joined['selected'].append(to_numpy(part.selected, 'selected') + np.int32(record))
+        voxel, record = voxel + len(coords), record + len(of)
+    values = {name: give(np.concatenate(arrays), kind) if arrays else None for name, arrays in joined.items()}
+    for name in ('in_range', 'kept', 'out_of_range', 'over_points', 'over_voxels', 'voxels_found'):
+        values[name] = sum(getattr(part, name) for part in parts)
+    return dataclasses.replace(first, largest=max(part.largest for part in parts), **values)
 
 
 def frame(values: Dict[str, Any], kind: str) -> Frame:

@@ -351,5 +351,34 @@ class Jax(Case):
         self.same(np.asarray(pcgpu.register(points, points).transform), pcgpu.register(POINTS, POINTS).transform)
 
 
+class Batches(Case):
+    RANGE = (0, -39.68, -3, 69.12, 39.68, 1)
+
+    def test_batches(self):
+        points = POINTS[:9000]
+        shapes = {'max_points': 4, 'max_voxels': 500, 'features': 'points'}
+        for params in (shapes, {}, {'features': 'nearest'}, {'max_voxels': 300, 'features': 'pillar', 'max_points': 5}):
+            parts = [points[:4000], points[4000:4000], points[4000:]]
+            got = pcgpu.voxelize(points, (0.16, 0.16, 4), self.RANGE, batch=[0, 4000, 4000, 9000], **params)
+            want = [pcgpu.voxelize(part, (0.16, 0.16, 4), self.RANGE, **params) for part in parts]
+            numbers = np.repeat(np.arange(3, dtype='i4'), [len(w) for w in want])
+            self.same(got.coords, np.c_[numbers, np.concatenate([w.coords for w in want])[:, 1:]])
+            self.same(got.features, np.concatenate([w.features for w in want]))
+            self.same(got.counts, np.concatenate([w.counts for w in want]))
+            second = want[2].point_voxel
+            self.same(got.point_voxel[4000:], np.where(second < 0, -1, second + len(want[0])).astype('i4'))
+            self.assertEqual((got.kept, got.over_voxels), (sum(w.kept for w in want), sum(w.over_voxels for w in want)))
+            if got.selected is not None:
+                self.same(got.features[:, :4], points[got.selected])
+        three = points.reshape(3, 3000, 4)
+        self.same(pcgpu.voxelize(three, (0.64, 0.64, 4), self.RANGE).coords,
+                  pcgpu.voxelize(list(three), (0.64, 0.64, 4), self.RANGE).coords)
+        for sentence, call in (('give range', lambda: pcgpu.voxelize(three, 0.5)),
+                               ('give max_points', lambda: pcgpu.voxelize(three, 0.5, self.RANGE, features='points')),
+                               ('no clouds', lambda: pcgpu.voxelize([], 0.5, self.RANGE)),
+                               ('ascend from 0 to N', lambda: pcgpu.voxelize(points, 0.5, self.RANGE, batch=[0, 8999]))):
+            self.refused(ValueError, sentence, call)
+
+
 if __name__ == '__main__':
     support.main()

@@ -94,6 +94,23 @@ class Torch(Case):
             self.same(counts.cpu().numpy(), want.counts)
             self.same(got.point_voxel.cpu().numpy(), want.point_voxel)
 
+    def test_voxelize_batch(self):
+        points = street()[:9000]
+        for params in (PILLARS, {'max_voxels': 4000}):
+            want = pcgpu.voxelize(points.reshape(3, 3000, 4), (0.16, 0.16, 4), RANGE, device='cpu', **params)
+            got = pcgpu.voxelize(torch.from_numpy(points).cuda().reshape(3, 3000, 4), (0.16, 0.16, 4), RANGE, **params)
+            for array, expected in zip(got.trimmed(), (want.features, want.coords, want.counts)):
+                self.same(array.cpu().numpy(), expected)
+            got.features.zero_(), got.coords.zero_()
+            again = pcgpu.voxelize(list(torch.from_numpy(points).cuda().reshape(3, 3000, 4)), (0.16, 0.16, 4), RANGE, out=got,
+                                   **params)
+            self.same(again.trimmed()[1].cpu().numpy(), want.coords)
+        ragged = pcgpu.voxelize(torch.from_numpy(points).cuda(), (0.64, 0.64, 4), RANGE, max_voxels=4000,
+                                batch=[0, 20, 9000])
+        self.same(ragged.trimmed()[1].cpu().numpy(), 
+                  pcgpu.voxelize(points, (0.64, 0.64, 4), RANGE, batch=[0, 20, 9000]).coords)
+        self.assertEqual(ragged.point_voxel.shape, (9000,))
+
     def test_copied_to_the_host(self):
         # Functions whose points the CPU selects copy them.
         on_gpu, on_host = torch.from_numpy(street()).cuda(), street()
