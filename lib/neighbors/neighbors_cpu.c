@@ -2,7 +2,6 @@
  * tree of their own. Children of a node are visited in the order of their distance from the middle of the group. */
 #include "neighbors_tree.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -39,7 +38,7 @@ typedef struct group {
 
 /* Inserts a key that is below keys[0], which leaves. keys[room] is -1. In whole blocks: a load that spans two stores
  * before it has to wait for both. */
-typedef int64_t key_block __attribute__((vector_size(KEYS * sizeof(int64_t))));
+typedef int64_t key_block __attribute__((vector_size(KEYS * sizeof(int64_t)), may_alias));
 #ifdef __clang__
 #define SHIFT_BLOCK(a, b) __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8)
 #else
@@ -50,7 +49,8 @@ PC_INLINE void insert(int64_t *keys, int room, int64_t key) {
     key_block *block = (key_block *)(void *)keys;
     for (int j = 0; j < room && keys[j] > key; j += KEYS, block++) {
         const key_block next = SHIFT_BLOCK(block[0], block[1]);
-        const key_block above = block[0]<key, least = (block[0] & above) | (key & ~above), later = next> least;
+        const key_block above = (block[0] < key), least = (block[0] & above) | (key & ~above);
+        const key_block later = (next > least);
         block[0] = (next & later) | (least & ~later);
     }
 }
