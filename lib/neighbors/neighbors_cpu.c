@@ -125,11 +125,7 @@ PC_INLINE void scan_for_all(const search *s, group *g, int64_t leaf, int64_t *ke
 PC_INLINE void open_node(const search *s, group *g, int l, int64_t node) {
     const pc_neighbors_tree *t = s->points;
     const pc_boxes *b = &t->level[l][node];
-    int64_t children = t->leaves;
-    for (int k = 0; k < l; k++) {
-        children = (children + PC_LEAF - 1) / PC_LEAF;
-    }
-    children -= node * PC_LEAF;
+    const int64_t children = t->children[l] - node * PC_LEAF;
     const float mx = g->middle[0], my = g->middle[1], mz = g->middle[2];
     int32_t *far = g->far[l], *near = g->near[l], largest = g->largest;
     uint32_t open = 0;

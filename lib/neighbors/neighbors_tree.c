@@ -43,9 +43,10 @@ static void fill_part(void *state, int64_t begin, int64_t end) {
     fill_for(((const filling *)state)->simd)(state, begin, end);
 }
 
-/* The boxes of level l, each around the children of a node of the level below, which has so many in all. */
-static void fill_level(const pc_neighbors_tree *t, int l, int64_t children) {
-    for (int64_t v = 0; v * PC_LEAF < children; v++) {
+/* The boxes of level l, each around the children of a node of the level below. */
+static void fill_level(const pc_neighbors_tree *t, int l) {
+    const int64_t children = t->children[l - 1];
+    for (int64_t v = 0; v < t->children[l]; v++) {
         const pc_boxes *from = &t->level[l - 1][v];
         pc_boxes *to = &t->level[l][v / PC_LEAF];
         const int64_t n = children - v * PC_LEAF < PC_LEAF ? children - v * PC_LEAF : PC_LEAF;
@@ -61,6 +62,7 @@ static bool allocate(pc_neighbors_tree *t) {
     int64_t nodes = 0, first[PC_NEIGHBORS_LEVELS];
     t->leaves = (t->n + PC_LEAF - 1) / PC_LEAF;
     for (int64_t below = t->leaves; t->levels == 0 || below > 1; t->levels++) {
+        t->children[t->levels] = below;
         below = (below + PC_LEAF - 1) / PC_LEAF;
         first[t->levels] = nodes;
         nodes += below;
@@ -86,9 +88,8 @@ static pcgpu_status build(pcgpu_context *context, const pc_points *points, pc_ne
     if (ok) {
         pc_run_ranges(context, t->leaves, LEAVES_PER_PART, fill_part,
                       &(filling){t, points, order, pc_context_simd(context)});
-        int64_t children = t->leaves;
-        for (int l = 1; l < t->levels; l++, children = (children + PC_LEAF - 1) / PC_LEAF) {
-            fill_level(t, l, children);
+        for (int l = 1; l < t->levels; l++) {
+            fill_level(t, l);
         }
     }
     free(order);

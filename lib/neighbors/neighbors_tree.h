@@ -15,6 +15,7 @@ typedef struct pc_neighbors_tree {
     float *at[3];      /* leaves x PC_LEAF each; the last leaf repeats its last point */
     int32_t *rows;     /* the same: the record of a point */
     int levels;
+    int64_t children[PC_NEIGHBORS_LEVELS]; /* of all nodes of a level: the leaves, the nodes of the level before, ... */
     pc_boxes
         *level[PC_NEIGHBORS_LEVELS]; /* of the leaves, of the nodes of the level before, ...; the last has one node */
     void *memory[3];                 /* to be freed */
