@@ -68,6 +68,12 @@ static void report_refusal(pcgpu_context *context) {
     }
 }
 
+pcgpu_status pc_context_need_cuda(pcgpu_context *context) {
+    return context->cuda ? PCGPU_OK
+                         : pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
+                                   "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
+}
+
 pc_simd pc_context_simd(const pcgpu_context *context) {
     pc_simd widest = PC_SIMD_BASE;
     for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {

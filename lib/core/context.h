@@ -46,6 +46,9 @@ void *pc_keep(pcgpu_context *context, pc_kept name, size_t bytes, void (*free_me
 /* Frees it now. */
 void pc_drop_kept(pcgpu_context *context, pc_kept name);
 
+/* UNAVAILABLE unless the context has started CUDA, as operations on arrays in device memory need it. */
+pcgpu_status pc_context_need_cuda(pcgpu_context *context);
+
 /* The widest vectors of this machine that the context may use. */
 pc_simd pc_context_simd(const pcgpu_context *context);
 

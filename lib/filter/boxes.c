@@ -56,7 +56,7 @@ const pc_filter_ops pc_cpu_filter_ops = {.in_boxes = search};
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status check(pcgpu_context *context, const pcgpu_clouds *points, int64_t count, const uint8_t *inside) {
-    PC_TRY(pc_clouds_check(context, points, "the points"));
+    PC_TRY(pc_clouds_check(context, points, " of the points"));
     if (count < 0 || count > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld boxes; give 0 to 2^31 - 1", (long long)count);
     }
@@ -84,10 +84,10 @@ static pcgpu_status check_boxes(pcgpu_context *context, const float *boxes, int6
 }
 
 pcgpu_status pcgpu_points_in_boxes(pcgpu_context *context, const pcgpu_clouds *points, const float *boxes,
-                                   int64_t count, int32_t *first, uint8_t *inside) {
+                                   int64_t count, int32_t *first, uint8_t *inside, pcgpu_run *run) {
     const pc_boxes_job job = {*points, boxes, count, first, inside};
     const pc_backend *backend = NULL;
-    pcgpu_run run = {0};
+    pcgpu_run own = {0};
     pcgpu_status status;
     PC_TRY(check(context, points, count, inside));
     PC_TRY(check_boxes(context, boxes, count * points->count));
@@ -95,19 +95,19 @@ pcgpu_status pcgpu_points_in_boxes(pcgpu_context *context, const pcgpu_clouds *p
     const double cpu = records * (2e-9 + 3e-9 * (double)count);
     const double cuda = 100e-6 + records * (2e-9 + (inside ? 0.2e-9 * (double)count : 0.0));
     do {
-        status = pc_choose_backend(context, cpu, cuda, &run, &backend);
+        status = pc_choose_backend(context, cpu, cuda, &own, &backend);
         status = status == PCGPU_OK ? backend->filter->in_boxes(context, &job) : status;
     } while (pc_goes_to_cpu(context, backend, status));
+    if (run) {
+        *run = status == PCGPU_OK ? own : (pcgpu_run){0};
+    }
     return status;
 }
 
 pcgpu_status pcgpu_points_in_boxes_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,
                                           const float *boxes, int64_t count, int32_t *first, uint8_t *inside) {
     const pc_boxes_job job = {*points, boxes, count, first, inside};
-    if (!context->cuda) {
-        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
-                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
-    }
+    PC_TRY(pc_context_need_cuda(context));
     PC_TRY(check(context, points, count, inside));
     if (points->offsets) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "arrays on a GPU are clouds of equal numbers of records here");

@@ -29,8 +29,8 @@ static pcgpu_status make_job(pcgpu_context *context, const pcgpu_clouds *points,
                              const pcgpu_neighbors_params *p, const pcgpu_neighbor_lists *lists,
                              pc_neighbors_job *job) {
     PC_TRY(check_params(context, p));
-    PC_TRY(pc_clouds_check(context, points, "the points"));
-    PC_TRY(pc_clouds_check(context, queries, "the queries"));
+    PC_TRY(pc_clouds_check(context, points, " of the points"));
+    PC_TRY(pc_clouds_check(context, queries, " of the queries"));
     if (points->count != queries->count) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld clouds of points and %lld of queries; give one for each",
                        (long long)points->count, (long long)queries->count);
@@ -85,10 +85,7 @@ pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const 
                                     const pcgpu_clouds *queries, const pcgpu_neighbors_params *params,
                                     const pcgpu_neighbor_lists *lists) {
     pc_neighbors_job job;
-    if (!context->cuda) {
-        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
-                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
-    }
+    PC_TRY(pc_context_need_cuda(context));
     PC_TRY(make_job(context, points, queries, params, lists, &job));
     return pc_cuda_neighbors_device(context, stream, &job);
 }

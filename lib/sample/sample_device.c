@@ -1,6 +1,7 @@
 /* Sampling of clouds in the memory of a GPU: checks of the parameters. The work is in cuda/sample/sample_device.cu. */
 #include "sample_device.h"
 
+#include "clouds.h"
 #include "sample.h"
 
 #include <math.h>
@@ -33,22 +34,14 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_para
 }
 
 int64_t pc_device_rows(const pcgpu_clouds *clouds, int64_t i) {
-    return clouds->offsets ? clouds->offsets[i + 1] - clouds->offsets[i] : clouds->rows;
+    return pc_clouds_rows(clouds, i);
 }
 
 static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, const pcgpu_sample_params *p) {
-    if (!c->data || c->stride < 3 || c->count < 1) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "%lld clouds with a stride of %lld; give 1 or more clouds with 3 or more floats per record",
-                       (long long)c->count, (long long)c->stride);
-    }
+    PC_TRY(pc_clouds_check(context, c, ""));
     for (int64_t i = 0; i < (c->offsets || p->starts ? c->count : 1); i++) {
-        const int64_t rows = pc_device_rows(c, i), given = p->starts ? p->starts[i] : p->start_index;
+        const int64_t rows = pc_clouds_rows(c, i), given = p->starts ? p->starts[i] : p->start_index;
         const int64_t start = p->start == PCGPU_START_INDEX ? given : 0;
-        if (rows < 0 || rows > INT32_MAX || (c->offsets && c->offsets[i] < 0)) {
-            return pc_fail(context, PCGPU_ERROR_ARGUMENT, "cloud %lld has %lld records; give offsets that ascend",
-                           (long long)i, (long long)rows);
-        }
         if (p->count > rows) {
             return pc_fail(context, PCGPU_ERROR_ARGUMENT,
                            "--count %lld exceeds the %lld records of cloud %lld; give less", (long long)p->count,
@@ -64,10 +57,7 @@ static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, 
 
 pcgpu_status pcgpu_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,
                                  const pcgpu_sample_params *params, const pcgpu_device_picks *picks) {
-    if (!context->cuda) {
-        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
-                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
-    }
+    PC_TRY(pc_context_need_cuda(context));
     PC_TRY(check_params(context, params));
     PC_TRY(check_clouds(context, clouds, params));
     PC_TRY(pc_columns_check(context, params, clouds->stride));

@@ -308,10 +308,7 @@ pcgpu_status pc_voxelize_first(pcgpu_context *context, const pcgpu_cloud *cloud,
 static pcgpu_status check_device(pcgpu_context *context, const float *data, int64_t rows, int columns,
                                  const pcgpu_voxelize_params *p, const pcgpu_device_voxels *v) {
     const bool padded = pc_features_are_padded(p->features);
-    if (!context->cuda) {
-        return pc_fail(context, PCGPU_ERROR_UNAVAILABLE,
-                       "arrays on a GPU need a context of CUDA; open it with PCGPU_DEVICE_CUDA");
-    }
+    PC_TRY(pc_context_need_cuda(context));
     if (rows < 0 || columns < 3 || (rows > 0 && !data)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld records of %d columns; give 0 or more of 3 or more",
                        (long long)rows, columns);

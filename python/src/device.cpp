@@ -31,6 +31,12 @@ struct joined {
           clouds{address<const float>(parts[0]), nb::cast<int64_t>(parts[1]), nb::cast<int64_t>(parts[2]),
                  nb::cast<int64_t>(parts[3]), offsets.empty() ? nullptr : offsets.data()} {
     }
+    /* The clouds of the other where they are these: the library then sorts them once. */
+    const pcgpu_clouds *or_same(const joined &other) const {
+        const bool same =
+            clouds.data == other.clouds.data && offsets == other.offsets && clouds.rows == other.clouds.rows;
+        return same ? &other.clouds : &clouds;
+    }
     std::vector<int64_t> offsets;
     pcgpu_clouds clouds;
 };
@@ -62,12 +68,9 @@ void neighbors(nb::tuple points, nb::tuple queries, nb::dict values, nb::tuple l
     const pcgpu_neighbors_params params = neighbors_params(values);
     const joined of(points), from(queries);
     const pcgpu_neighbor_lists out = neighbor_lists(lists);
-    const bool same =
-        of.clouds.data == from.clouds.data && of.offsets == from.offsets && of.clouds.rows == from.clouds.rows;
     pcgpu_run run;
     lease context(make_place(device, threads));
-    context.call(
-        [&] { return pcgpu_neighbors(*context, &of.clouds, same ? &of.clouds : &from.clouds, &params, &out, &run); });
+    context.call([&] { return pcgpu_neighbors(*context, &of.clouds, from.or_same(of), &params, &out, &run); });
     note_backend(run);
 }
 
@@ -76,12 +79,10 @@ void neighbors_device(nb::tuple points, nb::tuple queries, nb::dict values, nb::
     const pcgpu_neighbors_params params = neighbors_params(values);
     const joined of(points), from(queries);
     const pcgpu_neighbor_lists out = neighbor_lists(lists);
-    const bool same =
-        of.clouds.data == from.clouds.data && of.offsets == from.offsets && of.clouds.rows == from.clouds.rows;
     owner &context = context_of(device, stream);
     context.call([&] {
-        return pcgpu_neighbors_device(*context, reinterpret_cast<void *>(stream), &of.clouds,
-                                      same ? &of.clouds : &from.clouds, &params, &out);
+        return pcgpu_neighbors_device(*context, reinterpret_cast<void *>(stream), &of.clouds, from.or_same(of), &params,
+                                      &out);
     });
 }
 
@@ -91,8 +92,10 @@ void points_in_boxes(nb::tuple points, nb::handle boxes, int64_t count, nb::hand
     const auto *numbers = address<const float>(boxes);
     auto *lowest = address<int32_t>(first);
     auto *rows = address<uint8_t>(inside);
+    pcgpu_run run;
     lease context(make_place(device, threads));
-    context.call([&] { return pcgpu_points_in_boxes(*context, &of.clouds, numbers, count, lowest, rows); });
+    context.call([&] { return pcgpu_points_in_boxes(*context, &of.clouds, numbers, count, lowest, rows, &run); });
+    note_backend(run);
 }
 
 void points_in_boxes_device(nb::tuple points, nb::handle boxes, int64_t count, nb::handle first, nb::handle inside,

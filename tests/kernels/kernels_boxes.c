@@ -48,7 +48,8 @@ static void check_boxes(test_bed *bed) {
         for (int c = 0; c < bed->contexts; c++) {
             memset(first, 77, (size_t)all * sizeof *first);
             memset(inside, 77, (size_t)all * BOXES);
-            const pcgpu_status status = pcgpu_points_in_boxes(bed->context[c], &clouds, boxes, BOXES, first, inside);
+            const pcgpu_status status =
+                pcgpu_points_in_boxes(bed->context[c], &clouds, boxes, BOXES, first, inside, NULL);
             expect(bed, status == PCGPU_OK, "%s: %s", name, pcgpu_last_error(bed->context[c]));
             expect(bed,
                    memcmp(first, want, (size_t)all * sizeof *first) == 0 &&
@@ -57,7 +58,8 @@ static void check_boxes(test_bed *bed) {
         }
         boxes[3] = -1.0f;
         expect(bed,
-               pcgpu_points_in_boxes(bed->context[0], &clouds, boxes, BOXES, first, NULL) == PCGPU_ERROR_ARGUMENT &&
+               pcgpu_points_in_boxes(bed->context[0], &clouds, boxes, BOXES, first, NULL, NULL) ==
+                       PCGPU_ERROR_ARGUMENT &&
                    strstr(pcgpu_last_error(bed->context[0]), "box 0 is "),
                "%s: a size below 0", name);
         free(boxes);
