@@ -80,6 +80,16 @@ void plain_sample_job(pc_sample_job *job) {
     free(nearest);
 }
 
+/* Samples the job of the `records`, and makes p picks of these at distances in metres. */
+static void pick_records(pc_sample_job *job, const int32_t *records, picks *p) {
+    plain_sample_job(job);
+    p->count = job->picked;
+    for (int64_t i = 0; i < p->count; i++) {
+        p->indices[i] = records[p->indices[i]];
+        p->distances[i] = sqrtf(p->distances[i]);
+    }
+}
+
 picks plain_sample_columns(const pcgpu_cloud *cloud, const int *columns, int dimensions, const int32_t *seeds,
                            int64_t seed_count, int64_t start, int64_t count, float min_distance) {
     picks p = {0, calloc((size_t)count + 1, 4), calloc((size_t)count + 1, 4)};
@@ -103,12 +113,7 @@ picks plain_sample_columns(const pcgpu_cloud *cloud, const int *columns, int dim
     for (int64_t i = 0; i < job.n * dimensions; i++) {
         points[i] = cloud->data[records[i % job.n] * cloud->columns + columns[i / job.n]];
     }
-    plain_sample_job(&job);
-    p.count = job.picked;
-    for (int64_t i = 0; i < p.count; i++) {
-        p.indices[i] = records[p.indices[i]];
-        p.distances[i] = sqrtf(p.distances[i]);
-    }
+    pick_records(&job, records, &p);
     free(own);
     free(records);
     free(points);
@@ -136,12 +141,7 @@ picks plain_sample(const pcgpu_cloud *cloud, int64_t start, int64_t count, float
             records[job.n++] = (int32_t)i;
         }
     }
-    plain_sample_job(&job);
-    p.count = job.picked;
-    for (int64_t i = 0; i < p.count; i++) {
-        p.indices[i] = records[p.indices[i]];
-        p.distances[i] = sqrtf(p.distances[i]);
-    }
+    pick_records(&job, records, &p);
     free(records);
     free(points);
     return p;
