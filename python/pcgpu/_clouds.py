@@ -125,6 +125,9 @@ def _matrix(values: Array) -> list:
     return matrix(values, 'matrix')
 
 
+Points = Union[Cloud, Any]  # what functions take: a Cloud or an array
+
+
 def native_cloud(points: Any, what: str = 'points') -> Tuple[tuple, str]:
     """A cloud or array as the parts that the native module takes, and the kind of its array."""
     if isinstance(points, Cloud):
