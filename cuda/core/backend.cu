@@ -164,24 +164,19 @@ static pcgpu_status add_block(pcgpu_context *context, pc_arena *arena, size_t by
 }
 
 pcgpu_status pc_arena_reset(pcgpu_context *context, pc_arena *arena) {
-    CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
-    if (arena->blocks > 1) {
-        size_t total = 0;
-        for (int i = 0; i < arena->blocks; i++) {
-            total += arena->size[i];
-        }
-        pc_arena_free(arena);
-        PC_TRY(add_block(context, arena, total));
-    }
-    arena->used = 0;
-    return PCGPU_OK;
+    return pc_arena_fit(context, arena, 0);
 }
 
 pcgpu_status pc_arena_fit(pcgpu_context *context, pc_arena *arena, size_t bytes) {
+    const size_t wanted = (bytes + alignment - 1) / alignment * alignment;
+    size_t total = 0;
     CUDA_TRY(context, cudaSetDevice(pc_cuda_of(context)->index));
-    if (arena->blocks != 1 || arena->size[0] < bytes + alignment) {
+    for (int i = 0; i < arena->blocks; i++) {
+        total += arena->size[i];
+    }
+    if (arena->blocks > 1 || total < wanted) {
         pc_arena_free(arena);
-        PC_TRY(add_block(context, arena, bytes + alignment));
+        PC_TRY(add_block(context, arena, total > wanted ? total : wanted));
     }
     arena->used = 0;
     return PCGPU_OK;

@@ -71,6 +71,33 @@ pcgpu_status pc_arena_fit(pcgpu_context *context, pc_arena *arena, size_t bytes)
 pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes, void **pointer);
 void pc_arena_free(pc_arena *arena);
 
+/* Parts of one block of memory, each aligned to 256; without a base only their size is found. */
+typedef struct pc_carving {
+    char *base;
+    size_t used;
+} pc_carving;
+
+static inline void *pc_carve(pc_carving *c, size_t bytes) {
+    void *at = c->base ? c->base + c->used : NULL;
+    c->used += (bytes + 255) / 256 * 256;
+    return at;
+}
+
+/* Resets the arena to one block for what was measured; then the parts can be carved. */
+static inline pcgpu_status pc_carve_block(pcgpu_context *context, pc_arena *arena, pc_carving *c) {
+    PC_TRY(pc_arena_fit(context, arena, c->used));
+    PC_TRY(pc_arena_take(context, arena, c->used, (void **)&c->base));
+    c->used = 0;
+    return PCGPU_OK;
+}
+
+/* The context works on `stream`; returns the stream of before. */
+static inline void *pc_cuda_exchange_stream(pcgpu_context *context, void *stream) {
+    const cudaStream_t before = pc_cuda_of(context)->stream;
+    pc_cuda_of(context)->stream = (cudaStream_t)stream;
+    return before;
+}
+
 /* Copies to or from the device on the context's stream; _down waits for it. */
 pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
 pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);

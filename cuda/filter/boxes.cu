@@ -50,16 +50,14 @@ static pcgpu_status launch(pcgpu_context *context, const pc_boxes_job *job) {
 }
 
 extern "C" pcgpu_status pc_cuda_in_boxes_device(pcgpu_context *context, void *stream, const pc_boxes_job *job) {
-    pc_cuda *cuda = pc_cuda_of(context);
     PC_TRY(pc_cuda_start(context));
     PC_TRY(pc_cuda_check_memory(context, job->points.data, "the points"));
     PC_TRY(pc_cuda_check_memory(context, job->boxes, "the boxes"));
     PC_TRY(pc_cuda_check_memory(context, job->first, "the first boxes"));
     PC_TRY(pc_cuda_check_memory(context, job->inside, "the rows of boxes"));
-    const cudaStream_t own = cuda->stream;
-    cuda->stream = (cudaStream_t)stream;
+    void *own = pc_cuda_exchange_stream(context, stream);
     const pcgpu_status status = launch(context, job);
-    cuda->stream = own;
+    pc_cuda_exchange_stream(context, own);
     return status;
 }
 

@@ -149,39 +149,27 @@ __global__ static void level_kernel(const side s, int l) {
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-/* Takes parts of one block of memory; base NULL: only measures. */
-typedef struct cutting {
-    char *base;
-    size_t used;
-} cutting;
-
-static void *cut(cutting *m, size_t bytes) {
-    void *at = m->base ? m->base + m->used : NULL;
-    m->used += (bytes + 255) / 256 * 256;
-    return at;
-}
-
-static pcgpu_status lay_out(pcgpu_context *context, cutting *m, const wave *w, side *s) {
+static pcgpu_status lay_out(pcgpu_context *context, pc_carving *m, const wave *w, side *s) {
     const size_t count = (size_t)w->count, n = (size_t)w->points;
     s->count = w->count;
     PC_TRY(pc_sample_order_scratch(context, w->points, &s->scratch_bytes));
-    s->records = (int64_t *)cut(m, (count + 1) * sizeof *s->records);
-    s->clouds = (pc_cloud *)cut(m, count * sizeof *s->clouds);
-    s->trees = (pc_neighbors_cloud *)cut(m, count * sizeof *s->trees);
-    s->bounds = (pc_bounds *)cut(m, count * (sizeof *s->bounds + sizeof *s->pool_used));
+    s->records = (int64_t *)pc_carve(m, (count + 1) * sizeof *s->records);
+    s->clouds = (pc_cloud *)pc_carve(m, count * sizeof *s->clouds);
+    s->trees = (pc_neighbors_cloud *)pc_carve(m, count * sizeof *s->trees);
+    s->bounds = (pc_bounds *)pc_carve(m, count * (sizeof *s->bounds + sizeof *s->pool_used));
     s->pool_used = (uint32_t *)(s->bounds + count);
-    s->side = (float *)cut(m, count * sizeof *s->side);
-    s->x = (float *)cut(m, 3 * n * sizeof *s->x);
+    s->side = (float *)pc_carve(m, count * sizeof *s->side);
+    s->x = (float *)pc_carve(m, 3 * n * sizeof *s->x);
     s->y = s->x + n;
     s->z = s->y + n;
-    s->sorted = (float4 *)cut(m, n * sizeof *s->sorted);
-    s->scratch = cut(m, s->scratch_bytes);
+    s->sorted = (float4 *)pc_carve(m, n * sizeof *s->sorted);
+    s->scratch = pc_carve(m, s->scratch_bytes);
     int64_t all = w->points, one = w->largest;
-    s->usable = (uint32_t *)cut(m, (size_t)(leaf_of(all, w->count) + 1) * sizeof *s->usable);
+    s->usable = (uint32_t *)pc_carve(m, (size_t)(leaf_of(all, w->count) + 1) * sizeof *s->usable);
     for (s->levels = 0; s->levels == 0 || one > 1; s->levels++) {
         all = leaf_of(all, w->count) + 1;
         one = (one + PC_LEAF - 1) / PC_LEAF;
-        s->level[s->levels] = (pc_range *)cut(m, (size_t)all * sizeof **s->level);
+        s->level[s->levels] = (pc_range *)pc_carve(m, (size_t)all * sizeof **s->level);
     }
     return PCGPU_OK;
 }
@@ -251,7 +239,7 @@ typedef struct memory {
 } memory;
 
 /* Arrays of the caller on the device are used where they lie, those on the host get a copy. */
-static pcgpu_status lay_out_wave(pcgpu_context *context, cutting *m, const pc_neighbors_job *job, const wave *points,
+static pcgpu_status lay_out_wave(pcgpu_context *context, pc_carving *m, const pc_neighbors_job *job, const wave *points,
                                  const wave *queries, bool same, bool host, memory *to) {
     const int64_t begin = pc_clouds_begin(&job->queries, queries->first), k = job->k;
     const size_t records = (size_t)queries->points, entries = records * (size_t)k;
@@ -267,11 +255,12 @@ static pcgpu_status lay_out_wave(pcgpu_context *context, cutting *m, const pc_ne
         to->lists.counts = l->counts ? l->counts + begin : NULL;
         return PCGPU_OK;
     }
-    to->points_data = (float *)cut(m, (size_t)(points->points * job->points.stride) * sizeof(float));
-    to->queries_data = same ? NULL : (float *)cut(m, (size_t)(queries->points * job->queries.stride) * sizeof(float));
-    to->lists.indices = cut(m, entries * (size_t)l->index_bytes);
-    to->lists.distances = l->distances ? (float *)cut(m, entries * sizeof(float)) : NULL;
-    to->lists.counts = l->counts ? (int32_t *)cut(m, records * sizeof(int32_t)) : NULL;
+    to->points_data = (float *)pc_carve(m, (size_t)(points->points * job->points.stride) * sizeof(float));
+    to->queries_data =
+        same ? NULL : (float *)pc_carve(m, (size_t)(queries->points * job->queries.stride) * sizeof(float));
+    to->lists.indices = pc_carve(m, entries * (size_t)l->index_bytes);
+    to->lists.distances = l->distances ? (float *)pc_carve(m, entries * sizeof(float)) : NULL;
+    to->lists.counts = l->counts ? (int32_t *)pc_carve(m, records * sizeof(int32_t)) : NULL;
     return PCGPU_OK;
 }
 
@@ -297,14 +286,10 @@ static pcgpu_status download(pcgpu_context *context, const pc_neighbors_job *job
 
 static pcgpu_status run_wave(pcgpu_context *context, const pc_neighbors_job *job, const wave *points,
                              const wave *queries, bool same, bool host) {
-    pc_arena *arena = &pc_cuda_of(context)->arena;
     memory on = {};
-    cutting m = {NULL, 0};
-    void *block;
+    pc_carving m = {};
     PC_TRY(lay_out_wave(context, &m, job, points, queries, same, host, &on));
-    PC_TRY(pc_arena_fit(context, arena, m.used));
-    PC_TRY(pc_arena_take(context, arena, m.used, &block));
-    m = cutting{(char *)block, 0};
+    PC_TRY(pc_carve_block(context, &pc_cuda_of(context)->arena, &m));
     PC_TRY(lay_out_wave(context, &m, job, points, queries, same, host, &on));
     if (host) {
         PC_TRY(upload(context, &job->points, points, on.points_data));
@@ -358,17 +343,15 @@ static pcgpu_status run_waves(pcgpu_context *context, const pc_neighbors_job *jo
 }
 
 extern "C" pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *stream, const pc_neighbors_job *job) {
-    pc_cuda *cuda = pc_cuda_of(context);
     PC_TRY(pc_cuda_start(context));
     PC_TRY(pc_cuda_check_memory(context, job->points.data, "the points"));
     PC_TRY(pc_cuda_check_memory(context, job->queries.data, "the queries"));
     PC_TRY(pc_cuda_check_memory(context, job->lists.indices, "the indices"));
     PC_TRY(pc_cuda_check_memory(context, job->lists.distances, "the distances"));
     PC_TRY(pc_cuda_check_memory(context, job->lists.counts, "the counts"));
-    const cudaStream_t own = cuda->stream;
-    cuda->stream = (cudaStream_t)stream;
+    void *own = pc_cuda_exchange_stream(context, stream);
     const pcgpu_status status = run_waves(context, job, false);
-    cuda->stream = own;
+    pc_cuda_exchange_stream(context, own);
     return status;
 }
 

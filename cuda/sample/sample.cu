@@ -106,16 +106,11 @@ static pcgpu_status download(pcgpu_context *context, const pc_wave *w, pc_sample
 
 static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, pc_sample_job *jobs, pc_cloud *clouds,
                              pc_rounds_end *ends, int repeats, float *milliseconds) {
-    pc_arena *arena = &pc_cuda_of(context)->arena;
-    layout l = {NULL, 0};
+    pc_carving l = {};
     size_t scratch_bytes;
-    void *memory;
     PC_TRY(pc_sample_order_scratch(context, w->points, &scratch_bytes));
     lay_out_wave(&l, w, jobs, scratch_bytes, clouds);
-    PC_TRY(pc_arena_reset(context, arena));
-    PC_TRY(pc_arena_take(context, arena, l.used, &memory));
-    l.base = (char *)memory;
-    l.used = 0;
+    PC_TRY(pc_carve_block(context, &pc_cuda_of(context)->arena, &l));
     device_wave d = lay_out_wave(&l, w, jobs, scratch_bytes, clouds);
     PC_TRY(upload(context, w, jobs, clouds, &d));
     for (int r = 0; r < repeats; r++) {

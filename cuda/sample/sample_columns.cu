@@ -79,27 +79,27 @@ static pcgpu_status make_plan(pcgpu_context *context, int64_t n, int count, colu
 }
 
 /* The memory of a launch; `from_host`: with the points, the seeds and the picks. Returns the number of picks. */
-static int64_t lay_out(layout *l, const pc_sample_job *jobs, const columns_plan *plan, bool from_host,
+static int64_t lay_out(pc_carving *l, const pc_sample_job *jobs, const columns_plan *plan, bool from_host,
                        columns_launch *g) {
     const size_t clouds = (size_t)plan->clouds;
     int64_t picks = 0;
-    g->mailboxes = (word *)cut(l, plan->cluster ? 0 : clouds * 2 * (size_t)g->blocks * sizeof(word));
+    g->mailboxes = (word *)pc_carve(l, plan->cluster ? 0 : clouds * 2 * (size_t)g->blocks * sizeof(word));
     for (int i = 0; i < plan->clouds; i++) {
         columns_cloud *c = &g->clouds[i];
         const size_t floats = (size_t)c->n * (size_t)g->dimensions;
-        c->memory = (float *)cut(l, g->resident ? 0 : (floats + (size_t)c->n) * sizeof(float));
+        c->memory = (float *)pc_carve(l, g->resident ? 0 : (floats + (size_t)c->n) * sizeof(float));
         if (from_host) {
-            c->data = (const float *)cut(l, floats * sizeof(float));
-            c->seeds = (const int32_t *)cut(l, (size_t)c->seed_count * sizeof(int32_t));
+            c->data = (const float *)pc_carve(l, floats * sizeof(float));
+            c->seeds = (const int32_t *)pc_carve(l, (size_t)c->seed_count * sizeof(int32_t));
             c->to = picks;
             picks += jobs[i].count;
         }
     }
     if (from_host) {
-        g->out.indices = cut(l, (size_t)picks * sizeof(int32_t));
-        g->out.distances = (float *)cut(l, (size_t)picks * sizeof(float));
-        g->out.picked = (int32_t *)cut(l, clouds * sizeof(int32_t));
-        g->rest = (float *)cut(l, clouds * sizeof(float));
+        g->out.indices = pc_carve(l, (size_t)picks * sizeof(int32_t));
+        g->out.distances = (float *)pc_carve(l, (size_t)picks * sizeof(float));
+        g->out.picked = (int32_t *)pc_carve(l, clouds * sizeof(int32_t));
+        g->rest = (float *)pc_carve(l, clouds * sizeof(float));
     }
     return picks;
 }
@@ -140,11 +140,9 @@ static pcgpu_status download(pcgpu_context *context, const columns_launch *g, pc
 /* Runs the jobs from `first` on as far as one launch takes them, of `from` or of the host; *done: how many. */
 static pcgpu_status run_some(pcgpu_context *context, const pcgpu_clouds *from, pc_sample_job *jobs, int first,
                              int count, columns_launch *g, int *done) {
-    pc_arena *arena = &pc_cuda_of(context)->arena;
     columns_plan plan;
-    layout l = {NULL, 0};
+    pc_carving l = {};
     int64_t largest = 1;
-    void *memory;
     for (int i = first; i < count && i < first + CLOUDS; i++) {
         largest = jobs[i].n > largest ? jobs[i].n : largest;
     }
@@ -157,16 +155,13 @@ static pcgpu_status run_some(pcgpu_context *context, const pcgpu_clouds *from, p
         const int64_t cloud = first + i;
         *c = columns_cloud{NULL, NULL, NULL, jobs[i].n, jobs[i].n, jobs[i].seed_count, jobs[i].start, jobs[i].count, 0};
         if (from) {
-            const int64_t record = from->offsets ? from->offsets[cloud] : cloud * from->rows;
-            c->data = from->data + record * from->stride;
+            c->data = from->data + pc_clouds_begin(from, cloud) * from->stride;
             c->pitch = 1;
             c->to = cloud * jobs[i].count;
         }
     }
     lay_out(&l, jobs, &plan, !from, g);
-    PC_TRY(pc_arena_fit(context, arena, l.used));
-    PC_TRY(pc_arena_take(context, arena, l.used, &memory));
-    l = layout{(char *)memory, 0};
+    PC_TRY(pc_carve_block(context, &pc_cuda_of(context)->arena, &l));
     lay_out(&l, jobs, &plan, !from, g);
     for (int i = 0; i < plan.clouds && !from; i++) {
         const columns_cloud *c = &g->clouds[i];

@@ -143,13 +143,13 @@ __global__ static void __launch_bounds__(FINISH_THREADS)
 
 /* ---- on the host ------------------------------------------------------------------------------------------------- */
 
-static void lay_out_inputs(layout *l, const pc_wave *w, inputs *in) {
+static void lay_out_inputs(pc_carving *l, const pc_wave *w, inputs *in) {
     const size_t count = (size_t)w->count, words = ((size_t)w->points / 32 + count + 1) * sizeof(uint32_t);
-    in->data = (const float **)cut(l, count * sizeof *in->data);
-    in->first = (int32_t *)cut(l, count * sizeof *in->first);
-    in->usable = (uint32_t *)cut(l, count * sizeof *in->usable);
-    in->bits = (uint32_t *)cut(l, words);
-    in->taken = (uint32_t *)cut(l, words);
+    in->data = (const float **)pc_carve(l, count * sizeof *in->data);
+    in->first = (int32_t *)pc_carve(l, count * sizeof *in->first);
+    in->usable = (uint32_t *)pc_carve(l, count * sizeof *in->usable);
+    in->bits = (uint32_t *)pc_carve(l, words);
+    in->taken = (uint32_t *)pc_carve(l, words);
 }
 
 static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const pcgpu_clouds *from,
@@ -158,10 +158,8 @@ static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const p
         put_batch batch = {};
         const int count = w->count - first < PUT_CLOUDS ? w->count - first : (int)PUT_CLOUDS;
         for (int i = 0; i < count; i++) {
-            const int64_t cloud = w->first + first + i,
-                          record = from->offsets ? from->offsets[cloud] : cloud * from->rows;
             batch.clouds[i] = clouds[first + i];
-            batch.data[i] = from->data + record * from->stride;
+            batch.data[i] = from->data + pc_clouds_begin(from, w->first + first + i) * from->stride;
         }
         PC_LAUNCH(context, put_kernel, 1, PUT_CLOUDS, batch, count, d->clouds + first, in->data + first);
     }
@@ -171,16 +169,12 @@ static pcgpu_status put_clouds(pcgpu_context *context, const pc_wave *w, const p
 static pcgpu_status run_wave(pcgpu_context *context, const pc_wave *w, const pcgpu_clouds *from,
                              const pc_sample_job *jobs, pc_cloud *clouds, inputs in, const pcgpu_device_picks *picks) {
     cudaStream_t stream = pc_cuda_of(context)->stream;
-    pc_arena *arena = &pc_cuda_of(context)->arena;
-    layout l = {NULL, 0};
+    pc_carving l = {};
     size_t scratch_bytes;
-    void *memory;
     PC_TRY(pc_sample_order_scratch(context, w->points, &scratch_bytes));
     lay_out_wave(&l, w, jobs, scratch_bytes, clouds);
     lay_out_inputs(&l, w, &in);
-    PC_TRY(pc_arena_fit(context, arena, l.used));
-    PC_TRY(pc_arena_take(context, arena, l.used, &memory));
-    l = layout{(char *)memory, 0};
+    PC_TRY(pc_carve_block(context, &pc_cuda_of(context)->arena, &l));
     device_wave d = lay_out_wave(&l, w, jobs, scratch_bytes, clouds);
     lay_out_inputs(&l, w, &in);
     PC_TRY(put_clouds(context, w, from, clouds, &d, &in));
@@ -213,7 +207,6 @@ static pcgpu_status run_waves(pcgpu_context *context, const pcgpu_clouds *from, 
 
 extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *from,
                                               const pcgpu_sample_params *p, const pcgpu_device_picks *picks) {
-    pc_cuda *cuda = pc_cuda_of(context);
     PC_TRY(pc_cuda_start(context));
     PC_TRY(pc_cuda_check_memory(context, from->data, "the points"));
     PC_TRY(pc_cuda_check_memory(context, picks->indices, "the indices"));
@@ -226,17 +219,16 @@ extern "C" pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stre
         status = pc_fail_memory(context, (uint64_t)from->count * (sizeof *jobs + sizeof *clouds), "a batch");
     }
     for (int64_t i = 0; i < from->count && status == PCGPU_OK; i++) {
-        jobs[i].n = pc_device_rows(from, i);
+        jobs[i].n = pc_clouds_rows(from, i);
         jobs[i].count = p->count;
         jobs[i].min_distance = p->min_distance;
         jobs[i].start = p->start != PCGPU_START_INDEX ? -1 : p->starts ? p->starts[i] : p->start_index;
     }
     if (status == PCGPU_OK) {
-        const cudaStream_t own = cuda->stream;
-        cuda->stream = (cudaStream_t)stream;
+        void *own = pc_cuda_exchange_stream(context, stream);
         status = p->column_count ? pc_cuda_sample_columns_device(context, from, p, jobs, picks)
                                  : run_waves(context, from, p, picks, jobs, clouds);
-        cuda->stream = own;
+        pc_cuda_exchange_stream(context, own);
     }
     free(jobs);
     free(clouds);

@@ -7,19 +7,6 @@
 
 #include <string.h>
 
-/* Device memory for a wave, partitioned into arrays. lay_out_wave runs twice: with base NULL to measure, then with the
- * memory. */
-typedef struct layout {
-    char *base;
-    size_t used;
-} layout;
-
-static inline void *cut(layout *l, size_t bytes) {
-    void *at = l->base ? l->base + l->used : NULL;
-    l->used += (bytes + 255) / 256 * 256;
-    return at;
-}
-
 typedef struct device_wave {
     pc_cloud *clouds;
     pc_rounds_end *ends;
@@ -30,22 +17,22 @@ typedef struct device_wave {
 } device_wave;
 
 /* Fills the host's copy of the clouds with addresses on the device. */
-static inline device_wave lay_out_wave(layout *l, const pc_wave *w, const pc_sample_job *jobs, size_t scratch_bytes,
+static inline device_wave lay_out_wave(pc_carving *l, const pc_wave *w, const pc_sample_job *jobs, size_t scratch_bytes,
                                        pc_cloud *out) {
     device_wave d;
     const pc_rounds_shape *s = &w->shape;
     const size_t count = (size_t)w->count;
-    d.clouds = (pc_cloud *)cut(l, count * sizeof *d.clouds);
+    d.clouds = (pc_cloud *)pc_carve(l, count * sizeof *d.clouds);
     size_t zeroed = l->used;
-    pc_bounds *bounds = (pc_bounds *)cut(l, count * sizeof *bounds);
-    uint32_t *pool_used = (uint32_t *)cut(l, count * sizeof *pool_used);
-    float *side = (float *)cut(l, count * sizeof *side);
-    d.ends = (pc_rounds_end *)cut(l, count * sizeof *d.ends);
+    pc_bounds *bounds = (pc_bounds *)pc_carve(l, count * sizeof *bounds);
+    uint32_t *pool_used = (uint32_t *)pc_carve(l, count * sizeof *pool_used);
+    float *side = (float *)pc_carve(l, count * sizeof *side);
+    d.ends = (pc_rounds_end *)pc_carve(l, count * sizeof *d.ends);
     const size_t mailboxes_each = w->cluster ? 0 : (size_t)s->blocks * PC_GRID_MAILBOXES;
-    pc_mailbox *mailboxes = (pc_mailbox *)cut(l, count * mailboxes_each * sizeof *mailboxes);
+    pc_mailbox *mailboxes = (pc_mailbox *)pc_carve(l, count * mailboxes_each * sizeof *mailboxes);
     d.zeroed = bounds;
     d.zeroed_bytes = l->used - zeroed;
-    d.scratch = cut(l, scratch_bytes);
+    d.scratch = pc_carve(l, scratch_bytes);
     d.scratch_bytes = scratch_bytes;
     word *accepted = (word *)d.scratch; /* the sort is over before the first pick */
     int64_t first = 0;
@@ -63,16 +50,16 @@ static inline device_wave lay_out_wave(layout *l, const pc_wave *w, const pc_sam
         c->min_distance = job->min_distance;
         c->runs = (uint32_t)pc_runs_of(job->n, s->bucket_points);
         c->pool = (uint32_t)((int64_t)s->workers * s->buckets - c->runs);
-        c->x = (const float *)cut(l, n * sizeof(float));
-        c->y = (const float *)cut(l, n * sizeof(float));
-        c->z = (const float *)cut(l, n * sizeof(float));
-        c->seeds = (const int32_t *)cut(l, (size_t)c->seed_count * sizeof(int32_t));
-        c->sorted = (float4 *)cut(l, n * sizeof(float4));
-        c->nearest = s->stored ? (float *)cut(l, n * sizeof(float)) : NULL;
-        c->ranges = (pc_range *)cut(l, (c->runs + c->pool) * sizeof(pc_range));
-        c->tiles = (pc_tile *)cut(l, (size_t)pc_tiles_of(job->n) * sizeof(pc_tile));
-        c->indices = (int32_t *)cut(l, ((size_t)job->count + 1) * sizeof(int32_t));
-        c->squared = (float *)cut(l, ((size_t)job->count + 1) * sizeof(float));
+        c->x = (const float *)pc_carve(l, n * sizeof(float));
+        c->y = (const float *)pc_carve(l, n * sizeof(float));
+        c->z = (const float *)pc_carve(l, n * sizeof(float));
+        c->seeds = (const int32_t *)pc_carve(l, (size_t)c->seed_count * sizeof(int32_t));
+        c->sorted = (float4 *)pc_carve(l, n * sizeof(float4));
+        c->nearest = s->stored ? (float *)pc_carve(l, n * sizeof(float)) : NULL;
+        c->ranges = (pc_range *)pc_carve(l, (c->runs + c->pool) * sizeof(pc_range));
+        c->tiles = (pc_tile *)pc_carve(l, (size_t)pc_tiles_of(job->n) * sizeof(pc_tile));
+        c->indices = (int32_t *)pc_carve(l, ((size_t)job->count + 1) * sizeof(int32_t));
+        c->squared = (float *)pc_carve(l, ((size_t)job->count + 1) * sizeof(float));
         c->accepted = accepted ? accepted + first : NULL;
         c->bounds = bounds ? bounds + i : NULL;
         c->pool_used = pool_used ? pool_used + i : NULL;

@@ -115,7 +115,6 @@ static pcgpu_status voxelize_on_device(pcgpu_context *context, const pc_voxelize
 
 extern "C" pcgpu_status pc_cuda_voxelize_device(pcgpu_context *context, void *stream, const pc_voxelize_job *job,
                                                 const pcgpu_device_voxels *out) {
-    pc_cuda *cuda = pc_cuda_of(context);
     PC_TRY(pc_cuda_start(context));
     PC_TRY(pc_cuda_check_memory(context, job->data, "the points"));
     PC_TRY(pc_cuda_check_memory(context, out->features, "the features"));
@@ -123,9 +122,8 @@ extern "C" pcgpu_status pc_cuda_voxelize_device(pcgpu_context *context, void *st
     PC_TRY(pc_cuda_check_memory(context, out->counts, "the counts"));
     PC_TRY(pc_cuda_check_memory(context, out->point_voxel, "the voxels of points"));
     PC_TRY(pc_cuda_check_memory(context, out->count, "the number of voxels"));
-    const cudaStream_t own = cuda->stream;
-    cuda->stream = (cudaStream_t)stream;
+    void *own = pc_cuda_exchange_stream(context, stream);
     const pcgpu_status status = voxelize_on_device(context, job, out);
-    cuda->stream = own;
+    pc_cuda_exchange_stream(context, own);
     return status;
 }

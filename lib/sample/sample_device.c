@@ -1,7 +1,6 @@
 /* Sampling of clouds in the memory of a GPU: checks of the parameters. The work is in cuda/sample/sample_device.cu. */
 #include "sample_device.h"
 
-#include "clouds.h"
 #include "sample.h"
 
 #include <math.h>
@@ -31,10 +30,6 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_sample_para
                        "the start of arrays on a GPU is the first usable record or a record; give one of these");
     }
     return PCGPU_OK;
-}
-
-int64_t pc_device_rows(const pcgpu_clouds *clouds, int64_t i) {
-    return pc_clouds_rows(clouds, i);
 }
 
 static pcgpu_status check_clouds(pcgpu_context *context, const pcgpu_clouds *c, const pcgpu_sample_params *p) {

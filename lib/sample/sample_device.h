@@ -3,14 +3,12 @@
 #define PC_SAMPLE_DEVICE_H
 
 #include "backend.h"
+#include "clouds.h"
 #include "pcgpu_device.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* The records of cloud i. */
-int64_t pc_device_rows(const pcgpu_clouds *clouds, int64_t i);
 
 /* pcgpu_sample_device after its checks, but for that of the pointers. */
 pcgpu_status pc_cuda_sample_device(pcgpu_context *context, void *stream, const pcgpu_clouds *clouds,

@@ -131,7 +131,7 @@ static pcgpu_status send_header(pcgpu_context *context, ndt_state *s, cudaStream
                                 int count, int step, header *out) {
     PC_TRY(take_pinned(context, &s->header, header_bytes(count)));
     PC_TRY(take_pinned(context, &s->results, (size_t)count * sizeof(pc_ndt_result)));
-    carving c = {s->device, 0}, h = {s->header.memory, 0};
+    pc_carving c = {s->device, 0}, h = {s->header.memory, 0};
     const header there = header_of(&c, count), here = header_of(&h, count);
     for (int i = 0; i < count; i++) {
         tasks[i].persistent = &there.persistent[i];
@@ -171,7 +171,7 @@ static pcgpu_status start_task(pcgpu_context *context, ndt_state *s, cudaStream_
 /* Memory for tasks, with a capacity for one voxel per s->points_per_voxel target points. */
 static pcgpu_status take_tasks(pcgpu_context *context, ndt_state *s, const pc_ndt_job *jobs, pc_ndt_task *tasks,
                                int count, uint32_t work) {
-    carving size = {NULL, header_bytes(count)}, c = {NULL, header_bytes(count)};
+    pc_carving size = {NULL, header_bytes(count)}, c = {NULL, header_bytes(count)};
     for (int i = 0; i < count; i++) {
         PC_TRY(lay_out(context, &size, &jobs[i], work, s->points_per_voxel, &tasks[i]));
     }
@@ -273,7 +273,7 @@ extern "C" pcgpu_status pc_cuda_ndt_begin(pcgpu_context *context, const struct p
 /* The source after the target that was begun. */
 static pcgpu_status follow_begun(pcgpu_context *context, ndt_state *s, const pc_ndt_job *job, pc_host_work beside) {
     const pc_ndt_source *source = &job->source;
-    carving size = {NULL, 0}, c = {NULL, 0};
+    pc_carving size = {NULL, 0}, c = {NULL, 0};
     s->task.source = *source;
     carve_source(&size, &s->task);
     PC_TRY(pc_arena_take(context, &s->arena, size.used, (void **)&c.base));

@@ -14,7 +14,7 @@ enum { FIRST_VOXELS = 1 << 14 };
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 /* Of all zero but capacities and bits. */
-static void carve_memory(carving *c, pc_ndt_local_map_memory *r, int levels) {
+static void carve_memory(pc_carving *c, pc_ndt_local_map_memory *r, int levels) {
     size_t chunks = 0;
     for (int i = 0; i <= levels; i++) {
         const size_t capacity = r->capacity[i];
@@ -22,14 +22,14 @@ static void carve_memory(carving *c, pc_ndt_local_map_memory *r, int levels) {
         const bool shifted = i == levels;
         g->shift = PC_NDT_BITS + (shifted ? 0 : i);
         g->half = shifted ? 1 << (PC_NDT_BITS - 1) : 0;
-        g->slots = (pc_ndt_slot *)carve(c, sizeof *g->slots << r->bits[i]);
-        g->blocks = (pc_ndt_block *)carve(c, (capacity / PC_NDT_LANES + 1) * sizeof *g->blocks);
+        g->slots = (pc_ndt_slot *)pc_carve(c, sizeof *g->slots << r->bits[i]);
+        g->blocks = (pc_ndt_block *)pc_carve(c, (capacity / PC_NDT_LANES + 1) * sizeof *g->blocks);
         for (int k = 0; k < PC_NDT_SOURCES; k++) {
-            g->source[k] = (uint4 *)carve(c, capacity * sizeof *g->source[k]);
+            g->source[k] = (uint4 *)pc_carve(c, capacity * sizeof *g->source[k]);
         }
         for (int k = 0; k < 2; k++) {
-            r->keys[i][k] = (uint64_t *)carve(c, capacity * sizeof *r->keys[i][k]);
-            r->moments[i][k] = (pc_ndt_moments *)carve(c, capacity * sizeof *r->moments[i][k]);
+            r->keys[i][k] = (uint64_t *)pc_carve(c, capacity * sizeof *r->keys[i][k]);
+            r->moments[i][k] = (pc_ndt_moments *)pc_carve(c, capacity * sizeof *r->moments[i][k]);
         }
         if (i == 0 || shifted) { /* those of level 0, which are summed together */
             chunks += capacity / PC_NDT_CHUNK + 1;
@@ -38,13 +38,13 @@ static void carve_memory(carving *c, pc_ndt_local_map_memory *r, int levels) {
         }
     }
     r->mailbox_half = PC_NDT_MOST_SUMS * chunks * PC_NDT_SUMS;
-    r->mailbox = (uint4 *)carve(c, 2 * r->mailbox_half * sizeof *r->mailbox);
+    r->mailbox = (uint4 *)pc_carve(c, 2 * r->mailbox_half * sizeof *r->mailbox);
 }
 
 /* Allocates memory for `capacity` voxels of each grid. */
 static pcgpu_status open_memory(pcgpu_context *context, const uint32_t capacity[PC_NDT_GRIDS], int levels,
                                 pc_ndt_local_map_memory *r) {
-    carving size = {NULL, 0}, c = {NULL, 0};
+    pc_carving size = {NULL, 0}, c = {NULL, 0};
     memset(r, 0, sizeof *r);
     for (int i = 0; i <= levels; i++) {
         r->capacity[i] = capacity[i];
@@ -270,11 +270,11 @@ static size_t counts_bytes(void) {
     return sizeof((pc_ndt_persistent *)NULL)->count;
 }
 
-static void carve_kept(carving *c, pc_ndt_kept_voxels *k, int levels) {
-    k->count = (pc_ndt_count *)carve(c, counts_bytes());
+static void carve_kept(pc_carving *c, pc_ndt_kept_voxels *k, int levels) {
+    k->count = (pc_ndt_count *)pc_carve(c, counts_bytes());
     for (int i = 0; i <= levels; i++) {
-        k->keys[i] = (uint64_t *)carve(c, k->voxels[i] * sizeof *k->keys[i]);
-        k->moments[i] = (pc_ndt_moments *)carve(c, k->voxels[i] * sizeof *k->moments[i]);
+        k->keys[i] = (uint64_t *)pc_carve(c, k->voxels[i] * sizeof *k->keys[i]);
+        k->moments[i] = (pc_ndt_moments *)pc_carve(c, k->voxels[i] * sizeof *k->moments[i]);
     }
 }
 
@@ -285,7 +285,7 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_keep(pcgpu_context *context, void *
     const pc_ndt_merge_result *merged = (const pc_ndt_merge_result *)s->merged.memory;
     const int levels = s->task.target.levels;
     pc_ndt_kept_voxels *k = &s->kept;
-    carving size = {NULL, 0}, c = {NULL, 0};
+    pc_carving size = {NULL, 0}, c = {NULL, 0};
     cudaFree(k->memory);
     memset(k, 0, sizeof *k);
     memcpy(k->voxels, merged->voxels, (size_t)(levels + 1) * sizeof *k->voxels);

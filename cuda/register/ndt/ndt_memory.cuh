@@ -43,18 +43,6 @@ static inline int blocks_for(int64_t points, int resident, int count) {
     return blocks > 1 ? (int)blocks : 1;
 }
 
-/* Parts of one piece of memory; with a base of NULL only their size is found. */
-typedef struct carving {
-    char *base;
-    size_t used;
-} carving;
-
-static inline void *carve(carving *c, size_t bytes) {
-    const size_t at = c->used;
-    c->used += (bytes + 255) / 256 * 256;
-    return c->base ? c->base + at : NULL;
-}
-
 /* What tasks have at the beginning of their memory, and the host's pinned copy of it. A second launch has counters and
  * tasks of its own, which are copied while the first is at work. */
 enum { PC_NDT_STEPS = 2 };
@@ -66,18 +54,18 @@ typedef struct header {
     } step[PC_NDT_STEPS];
 } header;
 
-static inline header header_of(carving *c, int count) {
+static inline header header_of(pc_carving *c, int count) {
     header h;
-    h.persistent = (pc_ndt_persistent *)carve(c, (size_t)count * sizeof *h.persistent);
+    h.persistent = (pc_ndt_persistent *)pc_carve(c, (size_t)count * sizeof *h.persistent);
     for (int i = 0; i < PC_NDT_STEPS; i++) {
-        h.step[i].counters = (uint32_t *)carve(c, (size_t)count * PC_NDT_COUNTER);
-        h.step[i].tasks = (pc_ndt_task *)carve(c, (size_t)count * sizeof *h.step[i].tasks);
+        h.step[i].counters = (uint32_t *)pc_carve(c, (size_t)count * PC_NDT_COUNTER);
+        h.step[i].tasks = (pc_ndt_task *)pc_carve(c, (size_t)count * sizeof *h.step[i].tasks);
     }
     return h;
 }
 
 static inline size_t header_bytes(int count) {
-    carving c = {NULL, 0};
+    pc_carving c = {NULL, 0};
     header_of(&c, count);
     return c.used;
 }
@@ -87,7 +75,7 @@ static inline size_t chunks_of(const pc_ndt_task *t) {
 }
 
 /* The voxels of all grids of a target, and the mailbox of the blocks. */
-static inline void carve_voxels(carving *c, pc_ndt_task *t) {
+static inline void carve_voxels(pc_carving *c, pc_ndt_task *t) {
     const size_t n = (size_t)t->target.n, capacity = t->capacity;
     for (int i = 0; i < PC_NDT_GRIDS; i++) {
         pc_ndt_layer *g = &t->grid[i];
@@ -97,42 +85,42 @@ static inline void carve_voxels(carving *c, pc_ndt_task *t) {
         }
         g->shift = PC_NDT_BITS + (shifted ? 0 : i);
         g->half = shifted ? 1 << (PC_NDT_BITS - 1) : 0;
-        g->slots = (pc_ndt_slot *)carve(c, sizeof *g->slots << t->most_bits);
-        g->slot_of = (uint32_t *)carve(c, (shifted || i == 0 ? n : capacity) * sizeof *g->slot_of);
-        g->keys = (uint64_t *)carve(c, capacity * sizeof *g->keys);
-        g->moments = (pc_ndt_moments *)carve(c, capacity * sizeof *g->moments);
-        g->blocks = (pc_ndt_block *)carve(c, (capacity / PC_NDT_LANES + 1) * sizeof *g->blocks);
+        g->slots = (pc_ndt_slot *)pc_carve(c, sizeof *g->slots << t->most_bits);
+        g->slot_of = (uint32_t *)pc_carve(c, (shifted || i == 0 ? n : capacity) * sizeof *g->slot_of);
+        g->keys = (uint64_t *)pc_carve(c, capacity * sizeof *g->keys);
+        g->moments = (pc_ndt_moments *)pc_carve(c, capacity * sizeof *g->moments);
+        g->blocks = (pc_ndt_block *)pc_carve(c, (capacity / PC_NDT_LANES + 1) * sizeof *g->blocks);
         for (int k = 0; k < PC_NDT_SOURCES; k++) {
-            g->source[k] = (uint4 *)carve(c, capacity * sizeof *g->source[k]);
+            g->source[k] = (uint4 *)pc_carve(c, capacity * sizeof *g->source[k]);
         }
     }
-    t->counts = (uint32_t *)carve(c, PC_NDT_GRIDS * PC_NDT_MAX_BLOCKS * sizeof *t->counts);
-    t->gyration_sums = (double *)carve(c, 3 * chunks_of(t) * sizeof *t->gyration_sums);
+    t->counts = (uint32_t *)pc_carve(c, PC_NDT_GRIDS * PC_NDT_MAX_BLOCKS * sizeof *t->counts);
+    t->gyration_sums = (double *)pc_carve(c, 3 * chunks_of(t) * sizeof *t->gyration_sums);
     t->mailbox_half = PC_NDT_MOST_SUMS * 2 * chunks_of(t) * PC_NDT_SUMS;
-    t->mailbox = (uint4 *)carve(c, 2 * t->mailbox_half * sizeof *t->mailbox);
+    t->mailbox = (uint4 *)pc_carve(c, 2 * t->mailbox_half * sizeof *t->mailbox);
 }
 
 /* The same with its points. */
-static inline void carve_target(carving *c, pc_ndt_task *t) {
+static inline void carve_target(pc_carving *c, pc_ndt_task *t) {
     const size_t n = (size_t)t->target.n;
-    float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
+    float *xyz = (float *)pc_carve(c, 3 * n * sizeof *xyz);
     t->target.x = xyz;
     t->target.y = xyz ? xyz + n : NULL;
     t->target.z = xyz ? xyz + 2 * n : NULL;
     carve_voxels(c, t);
 }
 
-static inline void carve_parts(carving *c, pc_ndt_task *t) {
+static inline void carve_parts(pc_carving *c, pc_ndt_task *t) {
     const pc_ndt_source *s = &t->source;
     for (int i = 0; i < PC_SETS; i++) {
-        t->part[i] = s->every[i] > 1 ? (float *)carve(c, 3 * (size_t)s->points[i] * sizeof(float)) : NULL;
+        t->part[i] = s->every[i] > 1 ? (float *)pc_carve(c, 3 * (size_t)s->points[i] * sizeof(float)) : NULL;
     }
 }
 
-static inline void carve_source(carving *c, pc_ndt_task *t) {
+static inline void carve_source(pc_carving *c, pc_ndt_task *t) {
     pc_ndt_source *s = &t->source;
     const size_t n = (size_t)s->n;
-    float *xyz = (float *)carve(c, 3 * n * sizeof *xyz);
+    float *xyz = (float *)pc_carve(c, 3 * n * sizeof *xyz);
     s->x = xyz;
     s->y = xyz ? xyz + n : NULL;
     s->z = xyz ? xyz + 2 * n : NULL;
@@ -152,7 +140,7 @@ static inline pcgpu_status set_capacity(pcgpu_context *context, pc_ndt_task *t, 
     return PCGPU_OK;
 }
 
-static inline pcgpu_status lay_out(pcgpu_context *context, carving *c, const pc_ndt_job *job, uint32_t work,
+static inline pcgpu_status lay_out(pcgpu_context *context, pc_carving *c, const pc_ndt_job *job, uint32_t work,
                                    double points_per_voxel, pc_ndt_task *t) {
     memset(t, 0, sizeof *t);
     t->work = work;

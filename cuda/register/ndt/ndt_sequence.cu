@@ -111,7 +111,7 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_send(pcgpu_context *context, void *
 pcgpu_status pc_ndt_sequence_lay(pcgpu_context *context, pc_ndt_sequence *s, int place, const pc_ndt_target *target) {
     const pc_ndt_place *p = &s->place[place];
     pc_ndt_task *t = &s->task;
-    carving size = {NULL, 0}, c = {NULL, 0};
+    pc_carving size = {NULL, 0}, c = {NULL, 0};
     memset(t, 0, sizeof *t);
     s->on_local_map = false;
     t->work = PC_NDT_MAKE;
@@ -129,7 +129,7 @@ pcgpu_status pc_ndt_sequence_lay(pcgpu_context *context, pc_ndt_sequence *s, int
 }
 
 pcgpu_status pc_ndt_sequence_upload(pcgpu_context *context, pc_ndt_sequence *s, int step, header *out) {
-    carving c = {s->device, 0}, h = {s->header.memory, 0};
+    pc_carving c = {s->device, 0}, h = {s->header.memory, 0};
     const header there = header_of(&c, 1), here = header_of(&h, 1);
     char *from = step ? (char *)here.step[step].counters : (char *)here.persistent;
     s->task.result = (pc_ndt_result *)s->results.memory;
@@ -178,7 +178,7 @@ static pcgpu_status follow(pcgpu_context *context, pc_ndt_sequence *s, int place
                            pc_host_work beside) {
     const pc_ndt_place *p = &s->place[place];
     pc_ndt_task *t = &s->task;
-    carving size = {NULL, 0}, c = {NULL, 0};
+    pc_carving size = {NULL, 0}, c = {NULL, 0};
     header h;
     t->source = job->source;
     t->source.x = p->device;
