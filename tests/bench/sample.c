@@ -12,7 +12,6 @@
 
 static const int64_t scan_picks[] = {1024, 4096, 16384};
 static bool quick;
-static int dimensions; /* of jobs: 0 = x y z */
 static char name[120];
 
 static const char *name_of(const char *cloud, int count, int64_t points, int64_t many) {
@@ -83,6 +82,8 @@ static void run_cpu(pcgpu_context *context) {
 #include "sample_one_block.h"
 
 enum { ONE_BLOCK, CLUSTER, GRID, GRID_STORED, CHOSEN, FORMS, WARM = 3, TIMED = 10, RUNS = WARM + TIMED };
+
+static int dimensions; /* of jobs: 0 = x y z */
 
 #define SLOW_MS 50.0 /* a run that takes longer is timed once */
 
