@@ -236,6 +236,7 @@ typedef struct memory {
     side points, queries;
     float *points_data, *queries_data;
     pcgpu_neighbor_lists lists; /* of the records of the wave */
+    double *means;
 } memory;
 
 /* Arrays of the caller on the device are used where they lie, those on the host get a copy. */
@@ -261,6 +262,7 @@ static pcgpu_status lay_out_wave(pcgpu_context *context, pc_carving *m, const pc
     to->lists.indices = pc_carve(m, entries * (size_t)l->index_bytes);
     to->lists.distances = l->distances ? (float *)pc_carve(m, entries * sizeof(float)) : NULL;
     to->lists.counts = l->counts ? (int32_t *)pc_carve(m, records * sizeof(int32_t)) : NULL;
+    to->means = job->means ? (double *)pc_carve(m, records * sizeof(double)) : NULL;
     return PCGPU_OK;
 }
 
@@ -269,11 +271,14 @@ static pcgpu_status upload(pcgpu_context *context, const pcgpu_clouds *from, con
                       (size_t)(w->points * from->stride) * sizeof(float));
 }
 
-static pcgpu_status download(pcgpu_context *context, const pc_neighbors_job *job, const wave *w,
-                             const pcgpu_neighbor_lists *from) {
+static pcgpu_status download(pcgpu_context *context, const pc_neighbors_job *job, const wave *w, const memory *on) {
     const int64_t begin = pc_clouds_begin(&job->queries, w->first), k = job->k;
+    const pcgpu_neighbor_lists *from = &on->lists;
     const pcgpu_neighbor_lists *to = &job->lists;
     const size_t entries = (size_t)(w->points * k), each = (size_t)to->index_bytes;
+    if (job->means) {
+        return pc_cuda_down(context, job->means + begin, on->means, (size_t)w->points * sizeof *on->means);
+    }
     if (k > 0) {
         PC_TRY(pc_cuda_down(context, (char *)to->indices + (size_t)(begin * k) * each, from->indices, entries * each));
     }
@@ -305,11 +310,11 @@ static pcgpu_status run_wave(pcgpu_context *context, const pc_neighbors_job *job
                                     on.points_data,  job->points.stride,
                                     begin,           job->k,
                                     job->squared,    job->pad,
-                                    on.lists};
+                                    on.lists,        on.means};
     const pcgpu_status status = job->k == 0  ? search<1, PC_MODE_COUNT>(context, queries, &call, same)
                                 : job->first ? search_k<PC_MODE_FIRST>(context, queries, &call, same)
                                              : search_k<PC_MODE_NEAREST>(context, queries, &call, same);
-    return status == PCGPU_OK && host ? download(context, job, queries, &on.lists) : status;
+    return status == PCGPU_OK && host ? download(context, job, queries, &on) : status;
 }
 
 /* Adds cloud i to a wave if the sort has a key for it. */

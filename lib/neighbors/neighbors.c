@@ -60,25 +60,37 @@ static void estimate(const pc_neighbors_job *job, double *cpu, double *cuda) {
     *cuda = 200e-6 + (points + queries) * 2e-9 + queries * (job->k + 1) * 2e-9;
 }
 
-pcgpu_status pcgpu_neighbors(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,
-                             const pcgpu_neighbors_params *params, const pcgpu_neighbor_lists *lists, pcgpu_run *run) {
-    pc_neighbors_job job;
+static pcgpu_status search(pcgpu_context *context, const pc_neighbors_job *job, pcgpu_run *run) {
     pcgpu_run own = {0};
     const pc_backend *backend = NULL;
     double cpu, cuda;
     pcgpu_status status;
-    PC_TRY(make_job(context, points, queries, params, lists, &job));
-    estimate(&job, &cpu, &cuda);
+    estimate(job, &cpu, &cuda);
     do {
         status = pc_choose_backend(context, cpu, cuda, &own, &backend);
         const double begin = pc_now();
-        status = status == PCGPU_OK ? backend->neighbors->search(context, &job) : status;
+        status = status == PCGPU_OK ? backend->neighbors->search(context, job) : status;
         pc_stage(&own, "search", begin);
     } while (pc_goes_to_cpu(context, backend, status));
     if (run) {
         *run = status == PCGPU_OK ? own : (pcgpu_run){0};
     }
     return status;
+}
+
+pcgpu_status pcgpu_neighbors(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,
+                             const pcgpu_neighbors_params *params, const pcgpu_neighbor_lists *lists, pcgpu_run *run) {
+    pc_neighbors_job job;
+    PC_TRY(make_job(context, points, queries, params, lists, &job));
+    return search(context, &job, run);
+}
+
+pcgpu_status pc_neighbors_means(pcgpu_context *context, const pcgpu_clouds *clouds, int k, double *means,
+                                pcgpu_run *run) {
+    const pc_neighbors_job job = {
+        .points = *clouds, .queries = *clouds, .k = k + 1, .squared = INFINITY, .means = means};
+    PC_TRY(pc_clouds_check(context, clouds, ""));
+    return search(context, &job, run);
 }
 
 pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,

@@ -219,9 +219,24 @@ static void write_entries(const pc_neighbors_job *job, int64_t at, int64_t begin
     }
 }
 
+static void write_means(const search *s, const group *g, const int64_t *keys, int64_t empty) {
+    const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
+    for (int q = 0; q < g->queries; q++, keys += s->stride) {
+        pc_neighbor_mean mean = {0};
+        for (int j = 0; j < s->job->k - 1; j++) {
+            pc_neighbor_mean_add(&mean, keys[j], empty);
+        }
+        s->job->means[s->queries_begin + rows[q]] = pc_neighbor_mean_of(&mean);
+    }
+}
+
 PC_INLINE void write_lists(const search *s, const group *g, const int64_t *keys) {
     const pc_neighbors_job *job = s->job;
     const int64_t empty = pc_neighbor_empty(job->first, job->squared);
+    if (job->means) {
+        write_means(s, g, keys, empty);
+        return;
+    }
     const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
     const int k = job->k;
     int32_t indices[PCGPU_NEIGHBORS_MOST];
@@ -289,7 +304,10 @@ static void run_part(void *state, int part) {
 static void write_empty(const pc_neighbors_job *job, int64_t begin, int64_t end) {
     int32_t indices[PCGPU_NEIGHBORS_MOST];
     float distances[PCGPU_NEIGHBORS_MOST];
-    for (int64_t record = begin; record < end; record++) {
+    for (int64_t record = begin; record < end && job->means; record++) {
+        job->means[record] = -1.0;
+    }
+    for (int64_t record = begin; record < end && !job->means; record++) {
         write_entries(job, record * job->k, 0, 0, indices, distances);
     }
     for (int64_t record = begin; record < end && job->lists.counts; record++) {

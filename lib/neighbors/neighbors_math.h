@@ -35,6 +35,24 @@ PC_HD_ALWAYS int32_t pc_neighbor_limit(bool first, float squared, int64_t larges
     return first ? bits : (int32_t)(largest >> 32) + (squared < INFINITY && largest >> 32 >= bits ? 0 : 1);
 }
 
+/* Sums the distances of a list, from its largest key on, without the last one: the query itself. */
+typedef struct pc_neighbor_mean {
+    double sum;
+    int count;
+} pc_neighbor_mean;
+
+PC_HD_ALWAYS void pc_neighbor_mean_add(pc_neighbor_mean *m, int64_t key, int64_t empty) {
+    if (key < empty) {
+        m->sum += (double)sqrtf(pc_bits_float((int32_t)(key >> 32)));
+        m->count++;
+    }
+}
+
+/* -1: the query has no other point. */
+PC_HD_ALWAYS double pc_neighbor_mean_of(const pc_neighbor_mean *m) {
+    return m->count > 0 ? m->sum / (double)m->count : -1.0;
+}
+
 /* The distance between two intervals. */
 PC_HD_ALWAYS float pc_gap(float low, float high, float other_low, float other_high) {
     const float above = other_low - high, below = low - other_high;

@@ -18,13 +18,19 @@ typedef struct pc_neighbors_job {
     float squared; /* of the radius; infinity: no limit */
     bool pad, global;
     pcgpu_neighbor_lists lists;
+    double *means; /* queries, or NULL: no lists, but the mean distance of each, see pc_neighbors_means */
 } pc_neighbors_job;
 
 typedef struct pc_neighbors_ops {
     pcgpu_status (*search)(pcgpu_context *context, const pc_neighbors_job *job);
 } pc_neighbors_ops;
 
-/* The same with arrays in device memory, on a stream of the caller. */
+/* The mean distance of each record to the k nearest others of its cloud, in metres, or to all of them where there are
+ * fewer; -1 without any. k: 1 to PCGPU_NEIGHBORS_MOST - 1. Errors: as pcgpu_neighbors. */
+pcgpu_status pc_neighbors_means(pcgpu_context *context, const pcgpu_clouds *clouds, int k, double *means,
+                                pcgpu_run *run);
+
+/* The search with arrays in device memory, on a stream of the caller. */
 pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *stream, const pc_neighbors_job *job);
 
 #ifdef __cplusplus
