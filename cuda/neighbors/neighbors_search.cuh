@@ -171,12 +171,12 @@ __device__ static void search_tree(const pc_neighbors_call &call, const pc_neigh
 }
 
 template <int K>
-__device__ static void write_mean(const pc_neighbors_call &call, const pc_group<K> &g, int64_t record, int64_t empty) {
+__device__ static void write_mean(const pc_neighbors_call &call, const pc_group<K> &g, int64_t record) {
     pc_neighbor_mean mean = {0.0, 0};
 #pragma unroll(K <= 64 ? K : 1)
     for (int j = 0; j < K; j++) {
         if (j < call.k - 1) {
-            pc_neighbor_mean_add(&mean, g.list.key[j], empty);
+            pc_neighbor_mean_add(&mean, g.list.key[j]);
         }
     }
     call.means[record] = pc_neighbor_mean_of(&mean);
@@ -266,7 +266,7 @@ __global__ static void __launch_bounds__(PC_NEIGHBORS_WARPS * 32)
         search_tree<K, MODE>(call, points, g, same ? (uint32_t)id : ~0u, leaves[warp], stacks[warp]);
     }
     if (there && MODE == PC_MODE_NEAREST && call.means) {
-        write_mean(call, g, queries.record + pc_float_bits(q.w), empty);
+        write_mean(call, g, queries.record + pc_float_bits(q.w));
     } else if (there) {
         write_list<K, MODE>(call, points, g, queries.record + pc_float_bits(q.w), empty);
     }

@@ -219,12 +219,12 @@ static void write_entries(const pc_neighbors_job *job, int64_t at, int64_t begin
     }
 }
 
-static void write_means(const search *s, const group *g, const int64_t *keys, int64_t empty) {
+static void write_means(const search *s, const group *g, const int64_t *keys) {
     const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
     for (int q = 0; q < g->queries; q++, keys += s->stride) {
         pc_neighbor_mean mean = {0};
         for (int j = 0; j < s->job->k - 1; j++) {
-            pc_neighbor_mean_add(&mean, keys[j], empty);
+            pc_neighbor_mean_add(&mean, keys[j]);
         }
         s->job->means[s->queries_begin + rows[q]] = pc_neighbor_mean_of(&mean);
     }
@@ -234,7 +234,7 @@ PC_INLINE void write_lists(const search *s, const group *g, const int64_t *keys)
     const pc_neighbors_job *job = s->job;
     const int64_t empty = pc_neighbor_empty(job->first, job->squared);
     if (job->means) {
-        write_means(s, g, keys, empty);
+        write_means(s, g, keys);
         return;
     }
     const int32_t *rows = s->queries->rows + g->id * PC_LEAF;

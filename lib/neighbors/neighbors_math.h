@@ -35,14 +35,15 @@ PC_HD_ALWAYS int32_t pc_neighbor_limit(bool first, float squared, int64_t larges
     return first ? bits : (int32_t)(largest >> 32) + (squared < INFINITY && largest >> 32 >= bits ? 0 : 1);
 }
 
-/* Sums the distances of a list, from its largest key on, without the last one: the query itself. */
+/* Sums the distances of a list, from its largest key on, without the last one: the query itself. Squared distances
+ * beyond float32 are left out. */
 typedef struct pc_neighbor_mean {
     double sum;
     int count;
 } pc_neighbor_mean;
 
-PC_HD_ALWAYS void pc_neighbor_mean_add(pc_neighbor_mean *m, int64_t key, int64_t empty) {
-    if (key < empty) {
+PC_HD_ALWAYS void pc_neighbor_mean_add(pc_neighbor_mean *m, int64_t key) {
+    if (key >> 32 < PC_INFINITE_BITS) {
         m->sum += (double)sqrtf(pc_bits_float((int32_t)(key >> 32)));
         m->count++;
     }
