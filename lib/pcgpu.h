@@ -342,11 +342,11 @@ typedef struct pcgpu_device_info {
 int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
 
 /* Parts of this header, which need no extern "C" and visibility of their own. */
-#include "pcgpu_sample.h"         /* pcgpu_sample, pcgpu_sample_batch */
-#include "pcgpu_neighbors.h"      /* pcgpu_neighbors */
-#include "pcgpu_filter.h"         /* pcgpu_points_in_boxes */
-#include "pcgpu_voxelize.h"       /* pcgpu_voxelize */
-#include "pcgpu_register.h"       /* pcgpu_register, pcgpu_register_pairs */
+#include "pcgpu_sample.h"    /* pcgpu_sample, pcgpu_sample_batch */
+#include "pcgpu_neighbors.h" /* pcgpu_neighbors */
+#include "pcgpu_filter.h"    /* pcgpu_find_outliers, pcgpu_find_normals, pcgpu_find_clusters, pcgpu_points_in_boxes */
+#include "pcgpu_voxelize.h"  /* pcgpu_voxelize */
+#include "pcgpu_register.h"  /* pcgpu_register, pcgpu_register_pairs */
 #include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */
 #include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */
 #include "pcgpu_loops.h"          /* pcgpu_loops, pcgpu_pose_graph_solve */
@@ -363,10 +363,10 @@ enum {
         sizeof(pcgpu_clouds) + sizeof(pcgpu_device_info) + sizeof(pcgpu_device_picks) + sizeof(pcgpu_device_voxels) +
         sizeof(pcgpu_evaluation) + sizeof(pcgpu_file_info) + sizeof(pcgpu_format_info) + sizeof(pcgpu_indices) +
         sizeof(pcgpu_loop) + sizeof(pcgpu_loops_result) + sizeof(pcgpu_map_stats) + sizeof(pcgpu_mesh) +
-        sizeof(pcgpu_neighbor_lists) + sizeof(pcgpu_odometry_frame) + sizeof(pcgpu_pair) + sizeof(pcgpu_pose_edge) +
-        sizeof(pcgpu_pose_graph_result) + sizeof(pcgpu_registration) + sizeof(pcgpu_run) + sizeof(pcgpu_sampled) +
-        sizeof(pcgpu_segment_error) + sizeof(pcgpu_set) + sizeof(pcgpu_set_cloud) + sizeof(pcgpu_set_link) +
-        sizeof(pcgpu_volume_counts) + sizeof(pcgpu_volume_stats) + sizeof(pcgpu_voxels)
+        sizeof(pcgpu_neighbor_lists) + sizeof(pcgpu_odometry_frame) + sizeof(pcgpu_outliers) + sizeof(pcgpu_pair) +
+        sizeof(pcgpu_pose_edge) + sizeof(pcgpu_pose_graph_result) + sizeof(pcgpu_registration) + sizeof(pcgpu_run) +
+        sizeof(pcgpu_sampled) + sizeof(pcgpu_segment_error) + sizeof(pcgpu_set) + sizeof(pcgpu_set_cloud) +
+        sizeof(pcgpu_set_link) + sizeof(pcgpu_volume_counts) + sizeof(pcgpu_volume_stats) + sizeof(pcgpu_voxels)
 };
 
 #pragma GCC visibility pop

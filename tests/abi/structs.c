@@ -16,6 +16,7 @@ static void print(const char *name, size_t size) {
 
 int main(void) {
     SIZED(camera);
+    SIZED(cluster_params);
     SIZED(depth_loops_params);
     SIZED(depth_odometry_params);
     SIZED(loops_params);
@@ -37,6 +38,7 @@ int main(void) {
     SIZES(registration, run, sampled, segment_error);
     SIZES(set, set_cloud, set_link, volume_counts);
     SIZE(neighbor_lists);
+    SIZE(outliers);
     SIZE(volume_stats);
     SIZE(voxels);
     if (sum != PCGPU_STRUCTS_SIZE) {
