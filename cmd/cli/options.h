@@ -17,10 +17,11 @@ enum {
     FOR_INFO = 64,
     FOR_CONVERT = 128,
     FOR_VIEW = 256,
+    FOR_FILTER = 512,
     FOR_REGISTRATION = FOR_REGISTER | FOR_ODOMETRY,
     FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
     FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
-    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
+    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
     FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                                      /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
@@ -107,7 +108,7 @@ const command_info *command_by_name(const char *name);
 typedef enum association { ASSOCIATION_AUTO, ASSOCIATION_PROJECTIVE, ASSOCIATION_NEAREST } association;
 typedef enum transform_format { TRANSFORM_MATRIX, TRANSFORM_KITTI, TRANSFORM_TUM } transform_format;
 
-enum { OPTIONS_MAX = 128 };
+enum { OPTIONS_MAX = 192 };
 
 /* --device. The GPUs are in the order of the option. */
 enum { MOST_GPUS = 16 };

@@ -17,7 +17,7 @@ lib/io lib/core
 lib/scan lib lib/core
 lib/sample lib lib/core lib/scan
 lib/neighbors lib lib/core lib/scan lib/sample
-lib/filter lib lib/core
+lib/filter lib lib/core lib/neighbors
 lib/voxelize lib lib/core
 lib/register lib/core lib/scan lib/register/features lib/register/icp lib/register/ndt
 lib/register/all lib/core lib/scan lib/register lib/register/features
@@ -50,6 +50,7 @@ cmd/voxelize lib/core cmd/job cmd/sweeps
 cmd/register lib/core cmd/job cmd/poses
 cmd/evaluate lib/core lib/view cmd/job cmd/poses
 cmd/convert lib/core cmd/job cmd/poses
+cmd/filter lib/core cmd/cli cmd/job
 cmd/bench cmd/cli cmd/job
 cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses cmd/voxelize
 cmd/fuse cmd/cli cmd/job cmd/poses

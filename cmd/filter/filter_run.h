@@ -1,0 +1,51 @@
+/* What the files of pcgpu filter share. */
+#ifndef FILTER_RUN_H
+#define FILTER_RUN_H
+
+#include "columns.h"
+#include "job.h"
+
+/* The numbers of an option, such as K,S; count 0: not given. */
+typedef struct number_list {
+    int count;
+    double values[3];
+} number_list;
+
+/* The values of its own options. */
+typedef struct filter_values {
+    number_list outliers, sparse, clusters;
+    int normals; /* neighbours; 0: none */
+    double normal_radius;
+    int64_t core;
+    bool label;
+    const char *keep, *remove, *cluster_list;
+} filter_values;
+OWN_VALUES(filter)
+
+/* Classes of a column `classification`, as LAS numbers them. */
+enum { CLASS_NEVER = 0, CLASS_NONE = 1, CLASS_GROUND = 2, CLASS_NOISE = 7 };
+
+/* --keep or --remove: a class that is found here, or the values of a column. */
+enum { MOST_VALUES = 64 };
+typedef struct selection {
+    int found; /* CLASS_..., or -1: of a column */
+    char column[PCGPU_NAME_SIZE];
+    int count;
+    double values[MOST_VALUES];
+} selection;
+bool selection_parse(const char *text, selection *s, reason *why);
+
+/* A cloud on its way through the filters. */
+typedef struct filtered {
+    uint8_t *mask;    /* of the records: those that are left */
+    uint8_t *classes; /* of the records: CLASS_... */
+    int32_t *cluster; /* of the records, or NULL: the id, -1 = none */
+    float *normals;   /* of the records x 4, or NULL */
+    int64_t clusters;
+} filtered;
+
+int filter_process(job *job);
+/* Writes --cluster-list: number of records, and least and largest coordinates of each cluster. */
+int filter_write_clusters(job *job, const filtered *f);
+
+#endif
