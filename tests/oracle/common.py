@@ -76,7 +76,7 @@ def testdata(name):
 def run(*args, code=0, stdin=None, cwd=None):
     """Runs pcgpu; fails unless it exits with `code` (None: whatever it is). stdout is bytes."""
     command = [PROGRAM, *map(str, args)]
-    if DEVICE and args[0] in ('sample', 'voxelize', 'register', 'odometry', 'fuse'):
+    if DEVICE and args[0] in ('sample', 'voxelize', 'filter', 'register', 'odometry', 'fuse'):
         command[2:2] = ['--device', DEVICE]
     result = subprocess.run(command, input=stdin or b'', capture_output=True, cwd=cwd, timeout=300)
     if code is not None and result.returncode != code:
