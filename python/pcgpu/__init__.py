@@ -13,7 +13,7 @@ PyTorch tensors and CuPy arrays in GPU memory, too, and work there on the curren
 that were forked. Wrong arguments raise ValueError or TypeError, files OSError, a GPU that fails RuntimeError. Warnings go
 to logging.getLogger('pcgpu').
 """
-from . import _native, neighbors
+from . import _native, filter, neighbors
 from ._boxes import points_in_boxes
 from ._clouds import Camera, Cloud, Mesh, depth_to_cloud, read, read_depth, write
 from ._maps import DepthLoops, Loops, Map
@@ -27,6 +27,6 @@ __version__: str = _native.version()
 __all__ = [
     'Camera', 'Cloud', 'DepthLoops', 'DepthOdometry', 'Device', 'DeviceSampled', 'DeviceVoxels', 'Frame', 'Loop', 'Loops',
     'LoopsResult', 'Map', 'MapStats', 'Mesh', 'Odometry', 'Registration', 'Run', 'Sampled', 'SetCloud', 'SetLink', 'SetResult',
-    'Volume', 'VolumeCounts', 'VolumeStats', 'Voxels', 'depth_to_cloud', 'devices', 'neighbors', 'points_in_boxes', 'read', 'read_depth', 'register',
+    'Volume', 'VolumeCounts', 'VolumeStats', 'Voxels', 'depth_to_cloud', 'devices', 'filter', 'neighbors', 'points_in_boxes', 'read', 'read_depth', 'register',
     'register_all', 'register_depth', 'register_pairs', 'sample', 'sample_batch', 'voxelize', 'write',
 ]

@@ -141,6 +141,11 @@ struct cloud_view {
     pcgpu_cloud cloud = {};
 };
 
+/* Memory of the caller, which the Python files have checked; None: none. */
+template <class T> T *address(nb::handle value) {
+    return value.is_none() ? nullptr : reinterpret_cast<T *>(nb::cast<uintptr_t>(value));
+}
+
 /* The cloud as a dictionary; takes its memory. */
 nb::dict take_cloud(pcgpu_cloud *cloud);
 nb::dict copy_cloud(const pcgpu_cloud *cloud);
@@ -168,6 +173,7 @@ template <class T, void release(T *)> nb::capsule keep(T *result) {
 /* The parts of the module. */
 void bind_device(nb::module_ &m);
 void bind_files(nb::module_ &m);
+void bind_filters(nb::module_ &m);
 void bind_maps(nb::module_ &m);
 void bind_operations(nb::module_ &m);
 void bind_sequences(nb::module_ &m);

@@ -20,10 +20,6 @@ owner &context_of(int device, uintptr_t stream) {
     return *found;
 }
 
-template <class T> T *address(nb::handle value) {
-    return value.is_none() ? nullptr : reinterpret_cast<T *>(nb::cast<uintptr_t>(value));
-}
-
 /* Clouds in one array: address, floats per record, clouds, records per cloud, and offsets or None. */
 struct joined {
     explicit joined(nb::tuple parts)

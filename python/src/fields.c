@@ -100,6 +100,19 @@ const field neighbors_params_fields[] = {CHOICE(T, order, neighbor_orders), FIEL
                                          FIELD(T, FIELD_BOOL, global),      END};
 #undef T
 
+/* ---- filters ----------------------------------------------------------------------------------------------------- */
+
+#define T pcgpu_outliers
+const field outliers_fields[] = {FIELD(T, FIELD_INT64, removed),    FIELD(T, FIELD_DOUBLE, average),
+                                 FIELD(T, FIELD_DOUBLE, deviation), FIELD(T, FIELD_DOUBLE, threshold),
+                                 STRUCT(T, run, run_fields),        END};
+#undef T
+
+#define T pcgpu_cluster_params
+const field cluster_params_fields[] = {FIELD(T, FIELD_FLOAT, distance), FIELD(T, FIELD_INT64, core),
+                                       FIELD(T, FIELD_INT64, least), FIELD(T, FIELD_INT64, most), END};
+#undef T
+
 /* ---- voxelize ---------------------------------------------------------------------------------------------------- */
 
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};

@@ -6,6 +6,7 @@ NB_MODULE(_native, m) {
     nb::set_leak_warnings(false); /* a program may end while an object exists */
     bind_device(m);
     bind_files(m);
+    bind_filters(m);
     bind_maps(m);
     bind_operations(m);
     bind_sequences(m);
