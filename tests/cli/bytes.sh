@@ -87,6 +87,7 @@ COUNTS=${PCGPU_BYTES_THREADS:-1 16} JOBS=${PCGPU_JOBS:-$(nproc)}
 sed 's/^[^ ]* [^ ]* //' "$LIST" | grep -En -e "$PATTERN" | awk -F: -v data="$D" '
     NR == FNR { chosen[$1]; next }
     FNR in chosen && /^[0-9a-f]+ [0-9]+ / && (data != "" || !/[$]D\/|kitti_pairs/) { print FNR, $0 }' - "$LIST" > "$WORK/chosen"
+[ -s "$WORK/chosen" ] || { echo "FAIL: no command of bytes.list has $PATTERN" >&2; exit 1; }
 
 # part K: the chosen lines K, K + JOBS, ...: "LINE HASH STATUS" of each into $WORK/got.K, and what differs to standard output.
 part() {

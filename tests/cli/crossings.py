@@ -51,7 +51,8 @@ odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,54000
 columns:x,y,z x,y,z,i=x | sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
 output:@o.ply @o.bin @o.pcd @o.npy @o.las @o.csv @o.xyz @o.d/ - | voxelize.output:@o.npz @o.npy @o.ply @o.d/ - |
 view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt | shard:1/2 2/2 |
-camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
+outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 |
+cluster-list:@c.csv @c.json | core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
 """)
 CLOUDS = ['plain.bin', 'utm.ply', 'utm.xyz', 'utm.las', 'nan.bin', 'empty.bin', 'one.bin', 'same.bin', 'grid.bin', 'three.xyz',
           'five.pcd.bin', 'sixteen.csv', 'integers.ply', 'time.ply']
@@ -61,13 +62,13 @@ SCANS = ['s0.bin s1.bin s2.bin s3.bin s4.bin', 'folder', 's0.bin empty.bin s1.bi
 DEPTH = ['d0.pgm d1.pgm']
 # Inputs that meet each option, too.
 MEETS = ['utm.ply', 'utm.las', 'nan.bin', 'grid.bin', 'integers.ply', 'time.ply', 'utm.ply utm.las', 'utm.ply utm.las integers.ply']
-INPUTS = {'sample': CLOUDS + MANY + DEPTH, 'voxelize': CLOUDS + MANY + DEPTH, 'register': PAIRS + DEPTH + ['s0.bin s1.bin s2.bin', ''],
+INPUTS = {'sample': CLOUDS + MANY + DEPTH, 'voxelize': CLOUDS + MANY + DEPTH, 'filter': CLOUDS + MANY + DEPTH, 'register': PAIRS + DEPTH + ['s0.bin s1.bin s2.bin', ''],
           'convert': CLOUDS + MANY + DEPTH, 'info': CLOUDS + MANY + DEPTH, 'view': CLOUDS + MANY + DEPTH + ['poses.txt'],
           'odometry': SCANS + DEPTH, 'fuse': DEPTH, 'evaluate': ['moved.tum', 'moved.txt', 'poses.txt']}
 # What crossings have found, with the status that is right.
 PINNED = [(2, 'register --shard=2/2 --output=@o.csv --merge --json=- ../in/s1.bin ../in/s0.bin')]
 # What a command needs at least one of, and what an option is for.
-BASE = {'sample': [['count', 'ratio', 'min-distance']], 'voxelize': [['voxel-size']], 'evaluate': [['ground-truth']],
+BASE = {'sample': [['count', 'ratio', 'min-distance']], 'voxelize': [['voxel-size']], 'filter': [['outliers', 'radius', 'clusters', 'normals']], 'evaluate': [['ground-truth']],
         'view': [['output']], 'fuse': [['poses'], ['camera'], ['output', 'mesh']]}
 PREFERS = table('''
 sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder | follow: folder |
@@ -81,7 +82,7 @@ WANTS = table('''
 null: files-from | pad: count | at-most: count | follow: recursive | scans: sweeps poses | poses: sweeps scans |
 sweeps: scans poses | seeds: count | target-camera: camera | bilateral: camera | level-iterations: camera |
 calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
-color: mesh | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
+color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | label: radius | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
 ''')
 
 
