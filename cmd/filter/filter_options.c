@@ -21,8 +21,10 @@ static bool parse_list(const option_row *o, const char *text, void *field, reaso
         good = good && list.values[i] >= o->min && list.values[i] <= o->max;
     }
     if (!good) {
-        return refuse(why, "\"%s\" is not %s; give %d%s number%s from %g on", text, o->argument, least,
-                      most > least ? " or more" : "", most > 1 ? "s" : "", o->min);
+        return most > least
+                   ? refuse(why, "\"%s\" is not %s; give %d to %d numbers from %g on", text, o->argument, least, most,
+                            o->min)
+                   : refuse(why, "\"%s\" is not %s; give %d numbers from %g on", text, o->argument, most, o->min);
     }
     *(number_list *)field = list;
     return true;

@@ -1,15 +1,19 @@
 /* pcgpu filter: the steps of a cloud, and the cloud that is written. */
 #include "filter_run.h"
 #include "cloud.h"
+#include "convert.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
+/* name: of the number in --json; with a blank for _ it ends the sentence. */
 static void count_removed(job *j, const char *name, int64_t removed) {
+    const char *blank = strchr(name, '_');
     json_integer(&j->result, name, removed);
-    report_detail(j->names[0], "%lld points are %s", (long long)removed, name);
+    report_detail(j->names[0], "%lld points are %.*s%s%s", (long long)removed,
+                  blank ? (int)(blank - name) : (int)strlen(name), name, blank ? " " : "", blank ? blank + 1 : "");
 }
 
 /* Takes part: what is finite and, with --drop-origin, not at the origin. */
@@ -193,9 +197,10 @@ typedef struct result_columns {
 /* Gives the output the columns of the input and of the results. */
 static int lay_out(job *j, const filtered *f, pcgpu_cloud *out, result_columns *at) {
     static const char *const axes[] = {"nx", "ny", "nz"};
+    const filter_values *own = filter_own(j->session->options);
     int last = 0;
     *at = (result_columns){-1, -1, {-1, -1, -1}, -1};
-    if (filter_own(j->session->options)->label) {
+    if (own->label && (own->outliers.count || own->sparse.count)) {
         last = at->class = column_for(out, "classification", PCGPU_UINT8);
     }
     if (f->cluster && last >= 0) {
@@ -286,7 +291,8 @@ int filter_process(job *j) {
     code = code == EXIT_DONE ? make_output(j, &f, &out) : code;
     if (code == EXIT_DONE) {
         j->points_out = out.rows;
-        code = job_write_cloud(j, &out);
+        code = columns_fit_output(j, &out);
+        code = code == EXIT_DONE ? job_write_cloud(j, &out) : code;
     }
     pcgpu_cloud_free(&out);
     free(f.mask);

@@ -317,11 +317,14 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_cluster_params *p)
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "clusters of points %g m apart; give a number above 0",
                        (double)p->distance);
     }
-    if (p->core < 1 || p->least < 1 || p->most < 0 || (p->most > 0 && p->most < p->least)) {
+    if (p->core < 1) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT,
-                       "clusters of %lld to %lld points, which %lld within the distance connect; give 1 or more, the "
-                       "least first",
-                       (long long)p->least, (long long)p->most, (long long)p->core);
+                       "core points with %lld points within the distance; give 1 or more", (long long)p->core);
+    }
+    if (p->least < 1 || p->most < 0 || (p->most > 0 && p->most < p->least)) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "clusters of %lld to %lld points; give 1 or more, the least first", (long long)p->least,
+                       (long long)p->most);
     }
     return PCGPU_OK;
 }
