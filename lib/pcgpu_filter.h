@@ -1,4 +1,5 @@
-/* Filters: outliers, normals and clusters of a cloud, points in oriented boxes. A part of pcgpu.h, which includes this header. */
+/* Filters: outliers, normals and clusters of a cloud, points in oriented boxes. A part of pcgpu.h, which includes this
+ * header. */
 #ifndef PCGPU_H
 #include "pcgpu.h" /* which includes this in its place */
 #elif !defined PCGPU_FILTER_H

@@ -128,8 +128,8 @@ static const option_row shared[] = {
      "RGB-D are such lists, too."},
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
-    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_REGISTER | FOR_CONVERT | FOR_VIEW, OPTION_MANY, &type_flag,
-     NULL, AT(skip_existing), 0, 0, NULL,
+    {"skip-existing", 0, FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_REGISTER | FOR_CONVERT | FOR_VIEW, OPTION_MANY,
+     &type_flag, NULL, AT(skip_existing), 0, 0, NULL,
      "Leave out inputs whose outputs exist: outputs appear complete, so an interrupted run is continued. When only "
      "some outputs of an input exist, the others are written. The file of --json keeps their lines; a pair is left "
      "out when its line is there, else it is registered again."},

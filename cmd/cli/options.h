@@ -21,8 +21,9 @@ enum {
     FOR_REGISTRATION = FOR_REGISTER | FOR_ODOMETRY,
     FOR_MODEL = FOR_ODOMETRY | FOR_FUSE, /* depth images into a model */
     FOR_TRAJECTORY = FOR_ODOMETRY | FOR_EVALUATE,
-    FOR_POINTS = FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
-    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                                      /* commands that write clouds */
+    FOR_POINTS =
+        FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
+    FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                                          /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
     FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT, /* commands with a choice of the back end */

@@ -54,25 +54,6 @@ static bool are_whole(const number_list *list, int begin, int end) {
 
 /* ---- --keep and --remove ----------------------------------------------------------------------------------------- */
 
-bool selection_parse(const char *text, selection *s, reason *why) {
-    const char *equals = strchr(text, '=');
-    *s = (selection){.found = -1};
-    if (strcmp(text, "noise") == 0) {
-        s->found = CLASS_NOISE;
-        return true;
-    }
-    const size_t length = equals ? (size_t)(equals - text) : 0;
-    s->count = length > 0 && length < sizeof s->column ? numbers_parse(equals + 1, s->values, MOST_VALUES) : -1;
-    if (s->count < 0) {
-        return refuse(why,
-                      "\"%s\" selects no points; give noise, or a column with 1 to %d values, such as "
-                      "classification=2,9",
-                      text, MOST_VALUES);
-    }
-    memcpy(s->column, text, length);
-    return true;
-}
-
 static bool check_selections(const filter_values *own, reason *why) {
     selection keep = {.found = -1}, remove = {.found = -1};
     if ((own->keep && !selection_parse(own->keep, &keep, why)) ||
@@ -116,8 +97,8 @@ static bool resolve_options(option_values *options, const command_info *command,
 
 static const option_row rows[] = {
     {"outliers", 0, 0, 0, &type_numbers, "K,S", OWN_AT(filter_values, outliers), 0, METRES, NULL,
-     "Remove points whose mean distance to their K nearest others, 1 to 127, is above the average of all points by more "
-     "than S standard deviations (statistical outlier removal), such as 20,2."},
+     "Remove points whose mean distance to their K nearest others, 1 to 127, is above the average of all points by "
+     "more than S standard deviations (statistical outlier removal), such as 20,2."},
     {"radius", 0, 0, 0, &type_numbers, "R,N", OWN_AT(filter_values, sparse), 0, METRES, NULL,
      "Remove points with fewer than N others within R metres, such as 0.5,6. After --outliers."},
     {"clusters", 0, 0, 0, &type_numbers, "D[,MIN[,MAX]]", OWN_AT(filter_values, clusters), 0, METRES, NULL,

@@ -8,14 +8,6 @@
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
-/* name: of the number in --json; with a blank for _ it ends the sentence. */
-static void count_removed(job *j, const char *name, int64_t removed) {
-    const char *blank = strchr(name, '_');
-    json_integer(&j->result, name, removed);
-    report_detail(j->names[0], "%lld points are %.*s%s%s", (long long)removed,
-                  blank ? (int)(blank - name) : (int)strlen(name), name, blank ? " " : "", blank ? blank + 1 : "");
-}
-
 /* Takes part: what is finite and, with --drop-origin, not at the origin. */
 static void begin(job *j, filtered *f) {
     const pcgpu_cloud *cloud = &j->clouds[0];
@@ -30,32 +22,6 @@ static void begin(job *j, filtered *f) {
     j->run.points_in += cloud->rows;
     json_integer(&j->result, "non_finite", j->run.non_finite);
     json_integer(&j->result, "at_origin", j->run.at_origin);
-}
-
-/* Clears records by the values of a column: those that have one of them, or with `keep` the others. */
-static int select_values(job *j, const char *text, bool keep, filtered *f) {
-    const pcgpu_cloud *cloud = &j->clouds[0];
-    selection s;
-    reason why;
-    int64_t removed = 0;
-    if (!text || !selection_parse(text, &s, &why) || s.found >= 0) {
-        return EXIT_DONE; /* resolve_options has parsed it */
-    }
-    const int column = columns_find(j->names[0], s.column, cloud);
-    if (column < 0) {
-        return EXIT_FAILED;
-    }
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        const double value = cloud->offset[column] + (double)cloud->data[i * cloud->columns + column];
-        bool has = false;
-        for (int k = 0; k < s.count; k++) {
-            has = has || value == s.values[k];
-        }
-        removed += f->mask[i] && has != keep;
-        f->mask[i] = f->mask[i] && has == keep;
-    }
-    count_removed(j, keep ? "not_kept" : "left_out", removed);
-    return EXIT_DONE;
 }
 
 /* Adds how a step ran to the run of the job, whose counts are of all records. */
@@ -94,7 +60,7 @@ static int find_noise(job *j, filtered *f) {
                                                f->mask, &found));
         if (code == EXIT_DONE) {
             add_run(j, &found.run);
-            count_removed(j, "outliers", found.removed);
+            filter_count_removed(j, "outliers", found.removed);
             json_number(&j->result, "mean_distance", found.average);
             json_number(&j->result, "threshold", found.threshold);
             report_detail(j->names[0], "mean distance of neighbours %.4g m, deviation %.4g m, threshold %.4g m",
@@ -106,7 +72,7 @@ static int find_noise(job *j, filtered *f) {
                                              (int64_t)own->sparse.values[1], f->mask, &found));
         if (code == EXIT_DONE) {
             add_run(j, &found.run);
-            count_removed(j, "sparse", found.removed);
+            filter_count_removed(j, "sparse", found.removed);
         }
     }
     if (code == EXIT_DONE) {
@@ -269,8 +235,8 @@ static int run_steps(job *j, filtered *f) {
     selection keep;
     reason why;
     begin(j, f);
-    PC_TRY(select_values(j, own->keep, true, f));
-    PC_TRY(select_values(j, own->remove, false, f));
+    PC_TRY(filter_select(j, own->keep, true, f));
+    PC_TRY(filter_select(j, own->remove, false, f));
     progress_begin(j->names[0], "filtering");
     PC_TRY(find_noise(j, f));
     const bool keeps_noise = own->keep && selection_parse(own->keep, &keep, &why) && keep.found == CLASS_NOISE;

@@ -35,7 +35,7 @@ typedef struct selection {
 } selection;
 bool selection_parse(const char *text, selection *s, reason *why);
 
-/* A cloud on its way through the filters. */
+/* What the filters have found. */
 typedef struct filtered {
     uint8_t *mask;    /* of the records: those that are left */
     uint8_t *classes; /* of the records: CLASS_... */
@@ -45,6 +45,12 @@ typedef struct filtered {
 } filtered;
 
 int filter_process(job *job);
+/* Reports a number of points that are left out. name: of the number in --json; with a blank for _ it ends the
+ * sentence. */
+void filter_count_removed(job *job, const char *name, int64_t removed);
+/* Clears records by the values of a column: those that have one of them, or with `keep` the others. text: of the
+ * option, or NULL. */
+int filter_select(job *job, const char *text, bool keep, filtered *f);
 /* Writes --cluster-list: number of records, and least and largest coordinates of each cluster. */
 int filter_write_clusters(job *job, const filtered *f);
 

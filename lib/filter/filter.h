@@ -11,7 +11,8 @@ typedef struct pc_subset {
     int32_t *rows; /* n: the record of each */
 } pc_subset;
 
-/* mask NULL: all records. Counts points_in and non_finite in `run`. Free it. Errors: ARGUMENT (2^31 records), MEMORY. */
+/* mask NULL: all records. Counts points_in and non_finite in `run`. Free it. Errors: ARGUMENT (2^31 records),
+ * MEMORY. */
 pcgpu_status pc_subset_select(pcgpu_context *context, const pcgpu_cloud *cloud, const uint8_t *mask, pc_subset *subset,
                               pcgpu_run *run);
 void pc_subset_free(pc_subset *subset);

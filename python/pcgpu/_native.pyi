@@ -45,6 +45,15 @@ def transform(cloud: tuple, matrix: object) -> dict:
 def formats() -> list:
     """(name, extension, reads, writes, depth) of each format."""
 
+def find_outliers(cloud: tuple, sparse: bool, count: int, limit: float, mask: object, device: str, threads: int) -> dict:
+    """Clears the mask of outliers."""
+
+def find_normals(cloud: tuple, k: int, radius: float, viewpoint: object | None, mask: object | None, normals: object, device: str, threads: int) -> None:
+    """Normals and curvatures, into memory of the caller."""
+
+def find_clusters(cloud: tuple, params: dict, mask: object | None, clusters: object, device: str, threads: int) -> int:
+    """Ids of clusters, into memory of the caller."""
+
 class Map:
     def __init__(self, params: dict, folder: str, device: str, threads: int) -> None: ...
 

@@ -75,7 +75,7 @@ class Signatures(Case):
     def test_defaults(self):
         """The defaults of the functions are those of the library."""
         camera = inspect.signature(pcgpu.Camera)
-        functions = {'sample': pcgpu.sample, 'voxelize': pcgpu.voxelize, 'register': pcgpu.register,
+        functions = {'sample': pcgpu.sample, 'voxelize': pcgpu.voxelize, 'clusters': pcgpu.filter.clusters, 'register': pcgpu.register,
                      'register_depth': pcgpu.register_depth, 'Odometry': pcgpu.Odometry.__init__,
                      'DepthOdometry': pcgpu.DepthOdometry.__init__, 'Volume': pcgpu.Volume.__init__,
                      'Map': pcgpu.Map.__init__, 'Loops': pcgpu.Loops.__init__, 'DepthLoops': pcgpu.DepthLoops.__init__,
