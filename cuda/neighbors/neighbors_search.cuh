@@ -108,7 +108,7 @@ __device__ static void scan_leaf(const pc_neighbors_call &call, pc_group<K> &g, 
             hits &= hits - 1;
         }
     }
-    g.limit = g.limit == 0 ? 0 : pc_neighbor_limit(MODE == PC_MODE_FIRST, call.squared, g.list.key[0]);
+    g.limit = g.limit == 0 ? 0 : pc_neighbor_limit(MODE == PC_MODE_FIRST, call.squared, g.list.key[0], !call.means);
     g.largest = pc_warp_max((uint32_t)g.limit);
 }
 
@@ -257,7 +257,7 @@ __global__ static void __launch_bounds__(PC_NEIGHBORS_WARPS * 32)
     for (int j = 0; j < K; j++) {
         g.list.key[j] = j < k ? empty : -1;
     }
-    g.limit = usable ? pc_neighbor_limit(MODE == PC_MODE_FIRST, call.squared, empty) : 0;
+    g.limit = usable ? pc_neighbor_limit(MODE == PC_MODE_FIRST, call.squared, empty, !call.means) : 0;
     g.largest = pc_warp_max((uint32_t)g.limit);
     if (points.levels > 0 && g.largest > 0) {
         if (same) {

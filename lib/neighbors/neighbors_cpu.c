@@ -29,6 +29,7 @@ typedef struct group {
     int32_t limit[PC_LEAF];  /* of each list */
     int32_t counts[PC_LEAF]; /* points within the radius, for k = 0 */
     int32_t largest;         /* limit */
+    int32_t highest;         /* record of all lists, where all have k points at the places of their queries */
     int64_t node[PC_NEIGHBORS_LEVELS];
     uint32_t open[PC_NEIGHBORS_LEVELS]; /* children to be visited */
     int32_t far[PC_NEIGHBORS_LEVELS][PC_LEAF], near[PC_NEIGHBORS_LEVELS][PC_LEAF];
@@ -87,7 +88,7 @@ PC_INLINE void scan_leaf(const search *s, group *g, int q, int64_t leaf, uint32_
             insert(keys, room, key);
         }
     }
-    g->limit[q] = pc_neighbor_limit(first, s->job->squared, keys[0]);
+    g->limit[q] = pc_neighbor_limit(first, s->job->squared, keys[0], !s->job->means);
 }
 
 /* A bit for each query whose list may change by a point in box c of `b`. */
@@ -118,6 +119,45 @@ PC_INLINE void scan_for_all(const search *s, group *g, int64_t leaf, int64_t *ke
         largest = g->limit[q] > largest ? g->limit[q] : largest;
     }
     g->largest = largest;
+    for (int q = 0; q < g->queries && largest == 1 && s->job->k > 0; q++) {
+        const int32_t index = (int32_t)(keys[(int64_t)q * s->stride] & INT32_MAX);
+        g->highest = q > 0 && g->highest > index ? g->highest : index;
+    }
+}
+
+/* ---- dense places ------------------------------------------------------------------------------------------------ */
+
+/* Whether no list has use for child c of level l: all have points at distance 0, of lower indices. Otherwise many equal
+ * points would ask for all of them. */
+PC_INLINE bool is_settled(const search *s, const group *g, int l, int64_t child) {
+    return g->largest == 1 && s->job->k > 0 && !s->job->first && s->points->least[l][child] > g->highest;
+}
+
+/* The squared distance that no point of child c of `b` exceeds, from no query. Roundings are monotonic. */
+PC_INLINE float farthest(const group *g, const pc_boxes *b, int c) {
+    float d[3];
+    for (int a = 0; a < 3; a++) {
+        const float above = b->high[a][c] - g->low[a], below = g->high[a] - b->low[a][c];
+        d[a] = above > below ? above : below;
+    }
+    return (d[0] * d[0] + d[1] * d[1]) + d[2] * d[2];
+}
+
+/* Counts all points of child c of a node, if all are within the radius of all queries. */
+PC_INLINE bool count_all(const search *s, group *g, int l, int c) {
+    if (s->job->k > 0 || pc_float_bits(farthest(g, &s->points->level[l][g->node[l]], c)) >= g->largest) {
+        return false;
+    }
+    int64_t begin = g->node[l] * PC_LEAF + c, end = begin + 1;
+    for (int i = 0; i <= l; i++) {
+        begin *= PC_LEAF;
+        end *= PC_LEAF;
+    }
+    const int64_t n = (end < s->points->n ? end : s->points->n) - begin;
+    for (int q = 0; q < g->queries; q++) {
+        g->counts[q] += (int32_t)n;
+    }
+    return true;
 }
 
 /* ---- the tree ---------------------------------------------------------------------------------------------------- */
@@ -161,7 +201,7 @@ PC_INLINE int next_child(group *g, int l) {
 
 PC_INLINE void search_tree(const search *s, group *g, int64_t *keys) {
     const int top = s->points->levels - 1;
-    const int64_t own = s->points == s->queries ? g->id : -1;
+    const int64_t own = s->points == s->queries && s->job->k > 0 ? g->id : -1;
     int l = top;
     if (own >= 0) {
         scan_for_all(s, g, own, keys);
@@ -174,7 +214,7 @@ PC_INLINE void search_tree(const search *s, group *g, int64_t *keys) {
         }
         const int c = next_child(g, l);
         const int64_t child = g->node[l] * PC_LEAF + c;
-        if (g->far[l][c] >= g->largest) {
+        if (g->far[l][c] >= g->largest || is_settled(s, g, l, child) || count_all(s, g, l, c)) {
             continue;
         }
         if (l > 0) {
@@ -272,7 +312,7 @@ PC_INLINE void search_group(const search *s, int64_t id, int64_t *keys) {
         g.high[a] = b->high[a][id % PC_LEAF];
         g.middle[a] = 0.5f * g.low[a] + 0.5f * g.high[a];
     }
-    g.largest = pc_neighbor_limit(job->first, job->squared, empty);
+    g.largest = pc_neighbor_limit(job->first, job->squared, empty, !job->means);
     for (int q = 0; q < PC_LEAF; q++) {
         g.limit[q] = q < g.queries ? g.largest : 0;
         for (int j = 0; j < s->stride; j++) {

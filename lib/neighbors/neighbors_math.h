@@ -29,10 +29,11 @@ PC_HD_ALWAYS int64_t pc_neighbor_empty(bool first, float squared) {
     return first ? INT32_MAX : pc_neighbor_key(pc_float_bits(squared), squared < INFINITY ? 0 : INT32_MAX);
 }
 
-/* Only squared distances with bits below the limit are of interest to a list with this largest key. */
-PC_HD_ALWAYS int32_t pc_neighbor_limit(bool first, float squared, int64_t largest) {
+/* Only squared distances with bits below the limit are of interest to a list with this largest key. ties: so are points
+ * at the distance of the largest key, which a lower index may replace. */
+PC_HD_ALWAYS int32_t pc_neighbor_limit(bool first, float squared, int64_t largest, bool ties) {
     const int32_t bits = pc_float_bits(squared);
-    return first ? bits : (int32_t)(largest >> 32) + (squared < INFINITY && largest >> 32 >= bits ? 0 : 1);
+    return first ? bits : (int32_t)(largest >> 32) + (!ties || (squared < INFINITY && largest >> 32 >= bits) ? 0 : 1);
 }
 
 /* Sums the distances of a list, from its largest key on, without the last one: the query itself. Squared distances

@@ -22,11 +22,15 @@ PC_INLINE void fill(const filling *f, int64_t begin, int64_t end) {
     for (int64_t leaf = begin; leaf < end; leaf++) {
         const int64_t first = leaf * PC_LEAF;
         pc_boxes *boxes = &t->level[0][leaf / PC_LEAF];
-        int32_t index[PC_LEAF];
+        int32_t index[PC_LEAF], least = INT32_MAX;
         for (int c = 0; c < PC_LEAF; c++) {
             index[c] = f->order[first + c < t->n ? first + c : t->n - 1];
             t->rows[first + c] = f->points->rows ? f->points->rows[index[c]] : index[c];
         }
+        for (int c = 0; c < PC_LEAF; c++) {
+            least = t->rows[first + c] < least ? t->rows[first + c] : least;
+        }
+        t->least[0][leaf] = least;
         for (int a = 0; a < 3; a++) {
             float *to = t->at[a] + first;
             for (int c = 0; c < PC_LEAF; c++) {
@@ -50,6 +54,11 @@ static void fill_level(const pc_neighbors_tree *t, int l) {
         const pc_boxes *from = &t->level[l - 1][v];
         pc_boxes *to = &t->level[l][v / PC_LEAF];
         const int64_t n = children - v * PC_LEAF < PC_LEAF ? children - v * PC_LEAF : PC_LEAF;
+        int32_t least = INT32_MAX;
+        for (int64_t c = v * PC_LEAF; c < v * PC_LEAF + n; c++) {
+            least = t->least[l - 1][c] < least ? t->least[l - 1][c] : least;
+        }
+        t->least[l][v] = least;
         for (int a = 0; a < 3; a++) {
             float other;
             pc_find_bounds(from->low[a], n, &to->low[a][v % PC_LEAF], &other);
@@ -59,10 +68,11 @@ static void fill_level(const pc_neighbors_tree *t, int l) {
 }
 
 static bool allocate(pc_neighbors_tree *t) {
-    int64_t nodes = 0, first[PC_NEIGHBORS_LEVELS];
+    int64_t nodes = 0, children = 0, first[PC_NEIGHBORS_LEVELS];
     t->leaves = (t->n + PC_LEAF - 1) / PC_LEAF;
     for (int64_t below = t->leaves; t->levels == 0 || below > 1; t->levels++) {
         t->children[t->levels] = below;
+        children += below;
         below = (below + PC_LEAF - 1) / PC_LEAF;
         first[t->levels] = nodes;
         nodes += below;
@@ -70,7 +80,11 @@ static bool allocate(pc_neighbors_tree *t) {
     const size_t points = (size_t)t->leaves * PC_LEAF;
     pc_boxes *boxes = t->memory[0] = aligned_alloc(64, (size_t)nodes * sizeof *boxes);
     float *at = t->memory[1] = aligned_alloc(64, 3 * points * sizeof *at);
-    t->rows = t->memory[2] = malloc(points * sizeof *t->rows);
+    t->rows = t->memory[2] = malloc((points + (size_t)children) * sizeof *t->rows);
+    int32_t *least = t->rows ? t->rows + points : NULL;
+    for (int l = 0; l < t->levels && least; least += t->children[l++]) {
+        t->least[l] = least;
+    }
     for (int l = 0; l < t->levels && boxes; l++) {
         t->level[l] = boxes + first[l];
     }

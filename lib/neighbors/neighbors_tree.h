@@ -18,7 +18,8 @@ typedef struct pc_neighbors_tree {
     int64_t children[PC_NEIGHBORS_LEVELS]; /* of all nodes of a level: the leaves, the nodes of the level before, ... */
     pc_boxes
         *level[PC_NEIGHBORS_LEVELS]; /* of the leaves, of the nodes of the level before, ...; the last has one node */
-    void *memory[3];                 /* to be freed */
+    int32_t *least[PC_NEIGHBORS_LEVELS]; /* children of a level: the lowest record */
+    void *memory[3];                     /* to be freed */
 } pc_neighbors_tree;
 
 /* The number of points of a leaf. */

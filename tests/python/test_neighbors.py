@@ -42,6 +42,17 @@ class Neighbours(Case):
         self.assertEqual(neighbors.knn(points[:20], k=2).indices[5].tolist(), [-1, -1])
         self.assertEqual(neighbors.knn(points[:20], k=1).indices[:3, 0].tolist(), [0, 1, 2])
 
+    def test_equal_points(self):
+        """Many equal points, in leaves and nodes of their own, among others: the lowest indices; counts."""
+        rng = np.random.default_rng(3)
+        points = np.concatenate([np.ones((40000, 3)), rng.random((4000, 3)) * 3]).astype('f4')[rng.permutation(44000)]
+        equal = np.flatnonzero((points == 1).all(1))
+        some = np.r_[equal[::1999], np.flatnonzero((points != 1).any(1))[::199]]
+        self.lists([a[some] for a in neighbors.knn(points, k=12)], plain(points, points[some], 12), 12)
+        for radius in (1e-3, 0.3, 5.0):
+            self.same(neighbors.radius_count(points, points, radius)[some],
+                      np.array([len(i) for i, _ in plain(points, points[some], None, radius)], np.int32))
+
     def test_shapes(self):
         points, queries = street()[:1200].reshape(3, 400, 4), street()[1200:1290, :3].reshape(3, 30, 3)
         batch = neighbors.knn(points, queries, 5, int64=True)
