@@ -9,6 +9,7 @@ typedef struct pc_subset {
     int64_t n;
     float *xyz;    /* n x 3 */
     int32_t *rows; /* n: the record of each */
+    void *memory;  /* to be freed */
 } pc_subset;
 
 /* mask NULL: all records. Counts points_in and non_finite in `run`. Free it. Errors: ARGUMENT (2^31 records),

@@ -6,34 +6,74 @@
 
 /* ---- the records that take part ---------------------------------------------------------------------------------- */
 
+enum { CHUNK = 8192 };
+
+/* Threads count the records of chunks, and then copy them. */
+typedef struct selecting {
+    const pcgpu_cloud *cloud;
+    const uint8_t *mask;
+    pc_subset *subset;
+    int64_t *chosen, *non_finite; /* by chunks; in the end *chosen has those of all chunks before */
+} selecting;
+
+static bool is_chosen(const selecting *s, int64_t i) {
+    const float *p = s->cloud->data + i * s->cloud->columns;
+    return (!s->mask || s->mask[i]) && pc_is_finite3(p[0], p[1], p[2]);
+}
+
+static void count_range(void *state, int64_t begin, int64_t end) {
+    const selecting *s = state;
+    int64_t part = 0, chosen = 0;
+    for (int64_t i = begin; i < end; i++) {
+        part += !s->mask || s->mask[i];
+        chosen += is_chosen(s, i);
+    }
+    s->chosen[begin / CHUNK] = chosen;
+    s->non_finite[begin / CHUNK] = part - chosen;
+}
+
+static void copy_range(void *state, int64_t begin, int64_t end) {
+    const selecting *s = state;
+    int64_t at = s->chosen[begin / CHUNK];
+    for (int64_t i = begin; i < end; i++) {
+        if (is_chosen(s, i)) {
+            memcpy(s->subset->xyz + 3 * at, s->cloud->data + i * s->cloud->columns, 3 * sizeof(float));
+            s->subset->rows[at++] = (int32_t)i;
+        }
+    }
+}
+
 pcgpu_status pc_subset_select(pcgpu_context *context, const pcgpu_cloud *cloud, const uint8_t *mask, pc_subset *subset,
                               pcgpu_run *run) {
-    const size_t rows = (size_t)cloud->rows, bytes = (rows + 1) * (3 * sizeof(float) + sizeof(int32_t));
+    const size_t rows = (size_t)cloud->rows, chunks = rows / CHUNK + 1;
+    const size_t bytes = (rows + 1) * (3 * sizeof(float) + sizeof(int32_t)) + chunks * 2 * sizeof(int64_t);
     *subset = (pc_subset){0};
     if (cloud->rows > INT32_MAX) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
                        (long long)cloud->rows);
     }
-    subset->xyz = malloc(bytes);
-    if (!subset->xyz) {
+    subset->memory = malloc(bytes);
+    if (!subset->memory) {
         return pc_fail_memory(context, bytes, "the points");
     }
+    int64_t *numbers = (int64_t *)subset->memory;
+    subset->xyz = (float *)(numbers + 2 * chunks);
     subset->rows = (int32_t *)(subset->xyz + 3 * rows);
+    selecting s = {cloud, mask, subset, numbers, numbers + chunks};
+    pc_run_ranges(context, cloud->rows, CHUNK, count_range, &s);
     run->points_in += cloud->rows;
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        const float *p = cloud->data + i * cloud->columns;
-        const bool finite = pc_is_finite3(p[0], p[1], p[2]), part = !mask || mask[i];
-        run->non_finite += part && !finite;
-        if (part && finite) {
-            memcpy(subset->xyz + 3 * subset->n, p, 3 * sizeof *p);
-            subset->rows[subset->n++] = (int32_t)i;
-        }
+    for (int64_t chunk = 0; chunk * CHUNK < cloud->rows; chunk++) {
+        const int64_t chosen = s.chosen[chunk];
+        s.chosen[chunk] = subset->n;
+        subset->n += chosen;
+        run->non_finite += s.non_finite[chunk];
     }
+    pc_run_ranges(context, cloud->rows, CHUNK, copy_range, &s);
     return PCGPU_OK;
 }
 
 void pc_subset_free(pc_subset *subset) {
-    free(subset->xyz);
+    free(subset->memory);
     *subset = (pc_subset){0};
 }
 
