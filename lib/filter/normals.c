@@ -39,11 +39,11 @@ static bool covariance(const normals_job *job, int64_t i, double a[9]) {
     return n >= 3;
 }
 
-/* Sweeps until nothing is left beside the diagonal. */
+/* Sweeps until nothing is left beside the diagonal that float32 would see. */
 static void diagonalize(double a[9], double v[9]) {
     const double size = a[0] + a[4] + a[8];
     for (int sweep = 0; sweep < SWEEPS; sweep++) {
-        if (fabs(a[1]) + fabs(a[2]) + fabs(a[5]) <= 1e-18 * size) {
+        if (fabs(a[1]) + fabs(a[2]) + fabs(a[5]) <= 1e-13 * size) {
             return;
         }
         pc_jacobi(3, 1, a, v);
