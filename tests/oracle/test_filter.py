@@ -123,6 +123,12 @@ def test_normals(folder):
         left, _ = filtered(folder, cloud, '--normals', 5)
         lengths = np.linalg.norm(plain(left).view(f32)[:, -4:-1], axis=1) if len(left) else np.zeros(0)
         check(((lengths == 0) | (np.abs(lengths - 1) < 1e-6)).all(), f'{name}: unit normals, or none')
+    (folder / 'T.txt').write_text('1 0 0 500000\n0 1 0 5400000\n0 0 1 0\n0 0 0 1\n')
+    write_bin(folder / 'in.bin', points)
+    run('convert', '-f', '--transform', folder / 'T.txt', folder / 'in.bin', '-o', folder / 'utm.ply')
+    run('filter', '-f', '--normals', 12, folder / 'utm.ply', '-o', folder / 'utm.npy')
+    rows = np.load(folder / 'utm.npy').astype('f8')
+    check(((rows[:, :3] * rows[:, 4:7]).sum(1) <= 0).all(), 'normals far from the origin point to it')
     passed('normals')
 
 
@@ -140,6 +146,10 @@ def test_classes(folder):
     run('filter', folder / 'in.bin', '-f', '--radius', '0.4,3', '--label', '-o', folder / 'label.ply')
     run('filter', folder / 'label.ply', '-f', '--remove', 'classification=7,0', '-o', folder / 'left.npy')
     equal('selected by the column', np.load(folder / 'left.npy')[:, :4], points[classes == 1])
+    run('filter', '-f', '--remove', 'classification=0', '--radius', '0.25,2', '--label', folder / 'label.ply', '-o', folder / 'again.npy')
+    again = np.load(folder / 'again.npy')
+    near = squared_distances(points[finite]) < f32(0.25) * f32(0.25)
+    equal('class 7 stays, and more get it', again[finite, 4] == 7, (classes[finite] == 7) | (near.sum(1) - 1 < 2))
     passed('classes')
 
 
