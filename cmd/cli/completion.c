@@ -16,6 +16,9 @@ static const struct {
     {"calibration", "txt json"},
     {"seeds", "npy txt bin"},
     {"json", "json jsonl"},
+    {"cluster-list", "csv json"},
+    {"keep", NULL},
+    {"remove", NULL},
     {"shard", NULL},
 };
 
