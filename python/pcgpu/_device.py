@@ -66,20 +66,39 @@ class Place:
             memory = sys.modules['cupy'].empty(end, 'int32')
         return [memory[begin:begin + math.prod(shape)].reshape(shape) for shape, begin in zip(shapes, begins)]
 
+    def behind(self, rows: int, lengths: Any) -> Any:
+        """(B, rows): whether a row is at or behind the length of its cloud."""
+        if self.torch:
+            ends = self.torch.as_tensor(lengths, device=self.points.device)
+            return self.torch.arange(rows, device=self.points.device) >= ends[:, None]
+        with self.points.device:
+            return sys.modules['cupy'].arange(rows) >= sys.modules['cupy'].asarray(lengths)[:, None]
+
+    def fill(self, array: Any, where: Any, value: float) -> Any:
+        """A copy of the array with the value there."""
+        if self.torch:
+            return array.masked_fill(where, value)
+        with self.points.device:
+            return sys.modules['cupy'].where(where, array.dtype.type(value), array)
+
     def address(self, array: Any) -> Optional[int]:
         return None if array is None else array.data_ptr() if self.torch else array.data.ptr
 
 
-def sample(points: Any, params: Dict[str, Any], full: bool, batch: bool) -> Any:
-    """sample() and sample_batch() of arrays on a GPU."""
+def sample(points: Any, params: Dict[str, Any], full: bool, batch: bool, lengths: Any = None,
+           counts: Optional[Sequence[int]] = None) -> Any:
+    """sample() and sample_batch() of arrays on a GPU. Records behind the lengths become NaN, in a copy."""
     _need_count(params)
     place = Place(points, 'points', 3 if batch else 2)
     *clouds, rows, columns = place.points.shape
-    return _sample(place, tuple(clouds), (columns, clouds[0] if clouds else 1, rows, None), params, full)
+    if lengths is not None:
+        place.points = place.fill(place.points, place.behind(rows, lengths)[..., None], math.nan)
+    return _sample(place, tuple(clouds), (columns, clouds[0] if clouds else 1, rows, None), params, full, counts)
 
 
-def sample_list(arrays: Sequence[Any], params: Dict[str, Any], full: bool) -> list:
-    """sample_batch() of a sequence of arrays on a GPU, of any numbers of records: joined, which is a copy there."""
+def sample_list(arrays: Sequence[Any], params: Dict[str, Any], full: bool, counts: Optional[Sequence[int]], joined: bool) -> Any:
+    """sample_batch() of a sequence of arrays on a GPU, of any numbers of records: joined, which is a copy there. joined:
+    the picks, too."""
     _need_count(params)
     places = [Place(array, 'an array', 2) for array in arrays]
     first = places[0]
@@ -93,10 +112,14 @@ def sample_list(arrays: Sequence[Any], params: Dict[str, Any], full: bool) -> li
         with first.points.device:
             first.points = sys.modules['cupy'].concatenate([place.points for place in places])
     layout = (first.points.shape[1], len(places), 0, offsets)
-    both = _sample(first, (len(places),), layout, params, full)
+    both = _sample(first, (len(places),), layout, params, full, counts)
+    if joined:
+        return both
+    ends = counts or [int(params['count'])] * len(places)
     if not full:
-        return list(both)
-    return [DeviceSampled(*parts) for parts in zip(both.indices, both.distances, both.picked[:, None])]
+        return [indices[:end] for indices, end in zip(both, ends)]
+    return [DeviceSampled(indices[:end], distances[:end], picked) for indices, distances, picked, end in
+            zip(both.indices, both.distances, both.picked[:, None], ends)]
 
 
 def _need_count(params: Dict[str, Any]) -> None:
@@ -104,8 +127,9 @@ def _need_count(params: Dict[str, Any]) -> None:
         raise ValueError('arrays in GPU memory are sampled without waiting for their points; give count')
 
 
-def _sample(place: Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[str, Any], full: bool) -> Any:
-    """layout: columns, clouds, records per cloud, offsets."""
+def _sample(place: Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[str, Any], full: bool,
+            counts: Optional[Sequence[int]]) -> Any:
+    """layout: columns, clouds, records per cloud, offsets. counts: of each cloud, up to that of params."""
     shape = (*clouds, int(params['count']))
     if full:
         indices, picked = place.ints(shape, clouds or (1,))
@@ -116,6 +140,12 @@ def _sample(place: Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[s
         _native.sample_device((place.address(place.points), *layout), params,
                               (place.address(indices), place.address(distances), place.address(picked)), place.device,
                               place.stream)
+    if counts is not None:
+        behind = place.behind(shape[-1], counts)
+        indices = place.fill(indices, behind, -1)
+        if full:
+            distances, picked = place.fill(distances, behind, 0), (indices >= 0).sum(-1)
+            picked = picked.int() if place.torch else picked.astype('int32')
     return DeviceSampled(indices, distances, picked) if full else indices
 
 

@@ -1,6 +1,7 @@
 """Sampling and registration of arrays."""
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Literal, Optional, Sequence, Tuple, Union, overload
 
 import numpy as np
@@ -154,12 +155,12 @@ def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float
     picked. Raises ValueError, e.g. for more picks than usable points.
 
     A PyTorch tensor or CuPy array in GPU memory is sampled there, on the current stream, without waiting: count is
-    required, start is 'first' or an index, method 'fps'. Where fewer points are usable, the indices end with -1; with
-    full=True it returns a DeviceSampled."""
+    required, start is 'first' or an index, method 'fps'. Where fewer points are usable, the indices end with -1, as with
+    pad='zero'; with full=True it returns a DeviceSampled."""
     params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad)
     if _device.is_on_gpu(points):
-        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage, at_most=at_most, pad=pad != 'none')
-        return _device.sample(points, {**params, **_columns(dimensions, None)}, full, batch=False)
+        _refuse_on_gpu(seeds=seeds is not None, coverage=coverage, at_most=at_most, pad=pad == 'repeat')
+        return _device.sample(points, {**params, **_columns(dimensions, None), 'at_most': False}, full, batch=False)
     parts, kind = native_cloud(points)
     params.update(_columns(dimensions, parts[1]))
     chosen = None if seeds is None else indices(seeds, 'seeds')
@@ -174,35 +175,47 @@ def _refuse_on_gpu(**given: bool) -> None:
             raise ValueError(f'{name} is not for arrays in GPU memory; copy the points to the host')
 
 
-def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = None, *,
-                 ratio: Optional[float] = None, min_distance: Optional[float] = None, method: str = 'fps',
-                 start: Union[str, int, Sequence[int]] = 'first', seed: int = 0, dimensions: Dimensions = None,
-                 drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
+def sample_batch(points: Union[Array, Sequence[Points]], count: Union[int, Sequence[int], Array, None] = None, *,
+                 lengths: Optional[Array] = None, ratio: Optional[float] = None, min_distance: Optional[float] = None,
+                 method: str = 'fps', start: Union[str, int, Sequence[int]] = 'first', seed: int = 0,
+                 dimensions: Dimensions = None, drop_origin: bool = False, coverage: bool = False, at_most: bool = False,
                  pad: Literal['none', 'repeat', 'zero'] = 'none', full: bool = False,
                  device: str = 'auto', threads: Optional[int] = None) -> Any:
     """Samples several clouds with one call; each result equals that of sample() for its cloud.
 
     points        (B, N, C) float32, or a sequence of B clouds or arrays (N_b, C) of any sizes
+    count         as in sample(), or one per cloud
+    lengths       (B,): records of each cloud of an array (B, N, C); those behind them are never picked
     start         as in sample(), or one index per cloud
     others        as in sample()
 
     Returns the indices (B, M) int32 for an array, and for a sequence with pad; for another sequence a list of B arrays
-    (M_b,). With full=True a Sampled with arrays (B, M), or a list of Sampled. Where the clouds of an array get different
-    numbers of picks, as by min_distance, ValueError asks for a sequence or pad."""
+    (M_b,). With full=True a Sampled with arrays (B, M), or a list of Sampled. M is the largest count. Where the clouds of an
+    array get different numbers of picks, as by min_distance, ValueError asks for a sequence or pad."""
+    own = None if count is None or np.ndim(count) == 0 else indices(count, 'count').tolist()
+    if own is not None and (len(own) != len(points) or min(own, default=1) < 1):
+        raise ValueError(f'count is {own} of {len(points)} clouds; give one for each, 1 or more')
+    count = count if own is None else max(own, default=1)
     params = _sample_params(count, ratio, min_distance, method, start, seed, drop_origin, coverage, at_most, pad, points)
-    on_host = {'coverage': coverage, 'at_most': at_most, 'pad': pad != 'none'}
-    if _device.is_on_gpu(points):
-        _refuse_on_gpu(**on_host)
-        return _device.sample(points, {**params, **_columns(dimensions, None)}, full, batch=True)
     is_array = not isinstance(points, (list, tuple))
-    if not is_array and any(_device.is_on_gpu(item) for item in points):
+    if lengths is not None and not (is_array and np.ndim(points) == 3 and np.shape(lengths) == (len(points),)):
+        raise ValueError('lengths are of the clouds of an array (B, N, C); give B whole numbers, or leave them out')
+    on_host = {'coverage': coverage, 'at_most': at_most, 'pad': pad == 'repeat'}
+    if _device.is_on_gpu(points) or (not is_array and any(_device.is_on_gpu(item) for item in points)):
         _refuse_on_gpu(**on_host)
-        return _device.sample_list(points, {**params, **_columns(dimensions, None)}, full)
+        params = {**params, **_columns(dimensions, None), 'at_most': False}
+        return (_device.sample(points, params, full, True, lengths, own) if is_array else
+                _device.sample_list(points, params, full, own, pad != 'none'))
     if is_array:
         array = to_numpy(points, 'points')
         if array.ndim != 3:
             raise ValueError(f'the shape of points is {array.shape}; give (B, N, C), or a list of arrays (N, C)')
         items: Iterable[Any] = array
+        if lengths is not None:
+            ends = indices(lengths, 'lengths')
+            if ends.max(initial=0) > array.shape[1]:
+                raise ValueError(f'lengths are up to {ends.max()} and the clouds have {array.shape[1]} records; give 0 to these')
+            items = [cloud[:end] for cloud, end in zip(array, ends)]
         kinds = [kind_of(points)] * len(array)
         clouds = [native_cloud(item)[0] for item in items]
     else:
@@ -215,8 +228,21 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Optional[int] = 
     params.update(_columns(dimensions, clouds[0][1]))
     if any(_columns(dimensions, parts[1]).get('columns') != params.get('columns') for parts in clouds):
         raise ValueError('the clouds have the columns of dimensions in different places; give indices')
-    results = [_fill_up(values, count, pad, f'cloud {k} of the batch: ')
-               for k, values in enumerate(_native.sample(clouds, params, None, device_name(device), thread_count(threads)))]
+    results: List[Any] = [None] * len(clouds)
+    starts = params.pop('starts', None)
+    for number in sorted(set(own or [count])):  # one call for all clouds of as many picks
+        members = [k for k in range(len(clouds)) if own is None or own[k] == number]
+        call = {**params, **({} if own is None else {'count': number}),
+                **({} if starts is None else {'starts': [starts[k] for k in members]})}
+        try:
+            found = _native.sample([clouds[k] for k in members], call, None, device_name(device), thread_count(threads))
+        except ValueError as error:  # which numbers the clouds of the call
+            if own is None:
+                raise
+            said = re.match(r'(?:cloud (\d+) of the batch: )?(.*)', str(error))
+            raise ValueError(f'cloud {members[int(said[1] or 0)]} of the batch: {said[2]}') from None
+        for k, values in zip(members, found):
+            results[k] = _fill_up(values, count, pad, f'cloud {k} of the batch: ')
     if not is_array and pad == 'none':
         return [sampled(r, k) if full else give(r['indices'], k) for r, k in zip(results, kinds)]
     sizes = {len(r['indices']) for r in results}

@@ -186,6 +186,37 @@ class NumPy(Case):
         self.refused(ValueError, 'pad fills up to count', lambda: pcgpu.sample(points[0], ratio=0.5, pad='zero'))
         self.refused(ValueError, 'give one of them', lambda: pcgpu.sample(points[0], 5, at_most=True, pad='zero'))
 
+    def test_lengths(self):
+        """Clouds of a padded array, and one count for each: as each alone."""
+        points, lengths, counts = POINTS[:900].reshape(3, 300, 4).copy(), [300, 0, 20], [7, 3, 30]
+        points[2, 20:] = 1000  # which would be picked first
+        alone = [pcgpu.sample(cloud[:n], m, at_most=True, full=True) for cloud, n, m in zip(points, lengths, counts)]
+        for given in (lengths, np.int64(lengths)):
+            got = pcgpu.sample_batch(points, np.array(counts), lengths=given, pad='zero', full=True)
+            self.same(got.indices, np.stack([np.pad(a.indices, (0, 30 - a.picked), constant_values=-1) for a in alone]))
+            self.same(got.distances, np.stack([np.pad(a.distances, (0, 30 - a.picked)) for a in alone]))
+            self.assertEqual(got.picked.tolist(), [7, 0, 20])
+            self.same(got.coverage, np.float32([a.coverage for a in alone]))
+        random = pcgpu.sample_batch(points, [5, 4, 5], lengths=[30, 20, 20], method='random', pad='repeat', seed=8)
+        want = [pcgpu.sample(c[:n], m, method='random', seed=8) for c, n, m in zip(points, (30, 20, 20), (5, 4, 5))]
+        self.same(random, np.stack([np.resize(w, 5) for w in want]))
+        self.same(pcgpu.sample_batch(points, 9, lengths=[30, 9, 20], start=[3, 8, 0])[1], pcgpu.sample(points[1, :9], 9, start=8))
+        listed = pcgpu.sample_batch(list(points), [4, 5, 4], start=[1, 2, 3])
+        self.assertEqual([len(picks) for picks in listed], [4, 5, 4])
+        self.same(listed[1], pcgpu.sample(points[1], 5, start=2))
+        self.same(pcgpu.sample_batch(points, 4, at_most=True, lengths=[4, 9, 5]), pcgpu.sample_batch(points, 4, lengths=[4, 9, 5]))
+        batch = pcgpu.sample_batch
+        for sentence, call in (('cloud 2 of the batch', lambda: batch(points, [2, 2, 21], lengths=lengths[:1] * 2 + [20])),
+                               ('cloud 1 of the batch', lambda: batch(points, 2, lengths=lengths)),
+                               ('get 4 to 5 picks', lambda: batch(points, [4, 5, 4])),
+                               ('give one for each, 1 or more', lambda: batch(points, [4, 5])),
+                               ('give one for each, 1 or more', lambda: batch(points, [4, 5, 0])),
+                               ('lengths are up to 301', lambda: batch(points, 4, lengths=[300, 301, 2])),
+                               ('lengths holds -1', lambda: batch(points, 4, lengths=[300, -1, 2])),
+                               ('give B whole numbers', lambda: batch(points, 4, lengths=[300, 2])),
+                               ('give B whole numbers', lambda: batch(list(points), 4, lengths=lengths))):
+            self.refused(ValueError, sentence, call)
+
     def test_not_finite(self):
         points = POINTS.copy()
         points[::3, 0] = np.nan

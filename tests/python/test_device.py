@@ -1,7 +1,9 @@
 """Arrays in GPU memory, PyTorch's and CuPy's: the results of the host, in streams and graphs. Skipped without a GPU."""
 import unittest
+from unittest import mock
 
 import support
+from pcgpu import _native
 from pcgpu.recipes import point_sampling
 from support import Case, main, np, pcgpu, street, torch
 
@@ -32,6 +34,24 @@ class Torch(Case):
         points = street()[:48000].reshape(8, 6000, 4)
         got = pcgpu.sample_batch(torch.from_numpy(points).cuda(), 200)
         self.same(got.cpu().numpy(), pcgpu.sample_batch(points, 200, device='cpu'))
+
+    def test_lengths(self):
+        points, lengths, counts = street()[:6000].reshape(3, 2000, 4), [2000, 0, 20], [70, 30, 90]
+        on_gpu = torch.from_numpy(points).cuda()
+        want = pcgpu.sample_batch(points, counts, lengths=lengths, pad='zero', full=True, device='cpu')
+        for given in (lengths, torch.tensor(lengths).cuda()):
+            got = pcgpu.sample_batch(on_gpu, counts, lengths=given, pad='zero', full=True)
+            for name in ('indices', 'distances', 'picked'):
+                self.same(getattr(got, name).cpu().numpy(), getattr(want, name), name)
+        self.same(on_gpu.cpu().numpy(), points)
+        both = [pcgpu.sample_batch(clouds, 30, pad='zero') for clouds in (on_gpu, list(on_gpu))]
+        self.same(both[0].cpu().numpy(), both[1].cpu().numpy())
+        self.refused(ValueError, 'pad is not for', pcgpu.sample_batch, on_gpu, 30, pad='repeat')
+        for got, cloud, count in zip(pcgpu.sample_batch(list(on_gpu), counts), points, counts):
+            self.same(got.cpu().numpy(), pcgpu.sample(cloud, count, device='cpu'))
+        for got, expected in zip(point_sampling.sample_farthest_points(on_gpu, torch.tensor(lengths).cuda(), counts),
+                                 point_sampling.sample_farthest_points(torch.from_numpy(points), lengths, counts)):
+            self.same(got.cpu().numpy(), expected.numpy())
 
     def test_columns(self):
         points = np.random.default_rng(1).normal(scale=.1, size=(3, 2000, 9)).astype(np.float32)
@@ -101,6 +121,9 @@ class Torch(Case):
             got = pcgpu.voxelize(torch.from_numpy(points).cuda().reshape(3, 3000, 4), (0.16, 0.16, 4), RANGE, **params)
             for array, expected in zip(got.trimmed(), (want.features, want.coords, want.counts)):
                 self.same(array.cpu().numpy(), expected)
+            with mock.patch.object(_native, 'voxelize_device', wraps=_native.voxelize_device) as calls:
+                pcgpu.voxelize(torch.from_numpy(points).cuda().reshape(3, 3000, 4), (0.16, 0.16, 4), RANGE, **params)
+            self.assertEqual(calls.call_count, 3)
             got.features.zero_(), got.coords.zero_()
             again = pcgpu.voxelize(list(torch.from_numpy(points).cuda().reshape(3, 3000, 4)), (0.16, 0.16, 4), RANGE, out=got,
                                    **params)

@@ -134,6 +134,39 @@ class Sampling(Case):
         self.assertEqual(point_sampling.fps(plane[:, 0], ratio=.5, random_start=False).tolist(), [0, 2])
 
     @unittest.skipIf(torch is None, 'no PyTorch')
+    def test_pytorch3d(self):
+        """Its loop over the valid records: the lengths and K of each cloud, -1 behind the last pick, the same random starts."""
+        for columns, K, lengths in ((3, 20, None), (3, [5, 30, 1], [200, 12, 7]), (4, 20, [200, 12, 1]),
+                                    (8, [9, 2, 200], [6, 3, 200])):
+            points = torch.from_numpy(np.random.default_rng(columns).normal(size=(3, 200, columns)).astype(np.float32))
+            points[0, 4] = points[0, 2]
+            points.requires_grad_()
+            ends, counts = lengths or [200] * 3, K if isinstance(K, list) else [K] * 3
+            for random_start in (False, True):
+                torch.manual_seed(3)
+                starts = [int(torch.randint(high=n, size=(1,))) if random_start else 0 for n in ends]
+                want = np.full((3, max(counts)), -1, np.int64)
+                for k, cloud in enumerate(points.detach().numpy()):
+                    picks, nearest = [starts[k]], np.full(ends[k], np.finfo('f4').max, np.float32)
+                    while len(picks) < min(counts[k], ends[k]):
+                        d, squares = cloud[:ends[k]] - cloud[picks[-1]], np.float32(0)
+                        for column in range(columns):
+                            squares = squares + d[:, column] * d[:, column]
+                        nearest = np.minimum(nearest, squares)
+                        nearest[picks] = 0
+                        picks.append(int(nearest.argmax()))
+                    want[k, :len(picks)] = picks
+                torch.manual_seed(3)
+                given = None if lengths is None else torch.tensor(lengths)
+                K = torch.tensor(K) if random_start and lengths else K
+                picked, idx = point_sampling.sample_farthest_points(points, given, K, random_start)
+                self.same(idx.numpy(), want)
+                self.same(picked.detach().numpy(), np.where(want[..., None] < 0, np.float32(0), np.take_along_axis(
+                    points.detach().numpy(), np.maximum(want, 0)[..., None], 1)))
+                grad, = torch.autograd.grad(picked.sum(), points)
+                self.assertEqual(grad.sum().item(), (want >= 0).sum() * columns)
+
+    @unittest.skipIf(torch is None, 'no PyTorch')
     def test_torch(self):
         batch = torch.from_numpy(self.POINTS[:6000].reshape(4, 1500, 3))
         self.same(point_sampling.fps(batch[0], ratio=0.1, random_start=False).numpy(), plain_fps(batch[0].numpy(), 150).astype(np.int64))

@@ -2,6 +2,7 @@
 
     OpenPCDet, pointnet2_ops furthest_point_sample(xyz, npoint)      (B, N, 3) -> (B, npoint) int32
     PyTorch Geometric        fps(x, batch, ratio, random_start)      (N, C), (N,) -> (M,) int64
+    PyTorch3D                sample_farthest_points(points, lengths, K)  (N, P, D) -> (N, K, D), (N, K) int64
     torch.compile            torch.ops.pcgpu.furthest_point_sample, after register_torch_op()
 """
 import math
@@ -24,7 +25,7 @@ def furthest_point_sample(xyz, npoint, skip_origin=False):
     again = (far.int() if is_torch else far).argmax(1)[:, None]
     far[:, 0] = True
     usable = xyz.masked_fill(~far[..., None], math.nan) if is_torch else np.where(far[..., None], xyz, np.float32(math.nan))
-    picks = pcgpu.sample_batch(usable, npoint, pad='none' if getattr(xyz, 'is_cuda', False) else 'zero')
+    picks = pcgpu.sample_batch(usable, npoint, pad='zero')
     return (again.int().where(picks < 0, picks) if is_torch else np.where(picks < 0, again.astype(np.int32), picks))
 
 
@@ -70,6 +71,20 @@ def fps(x, batch=None, ratio=0.5, random_start=None, batch_size=None, ptr=None, 
         import torch
         return torch.cat(picks).long() if picks else x.new_empty(0, dtype=torch.int64)
     return np.concatenate(picks).astype(np.int64) if picks else np.empty(0, np.int64)
+
+
+def sample_farthest_points(points, lengths=None, K=50, random_start_point=False):
+    """pytorch3d.ops.sample_farthest_points: points (N, P, D), torch, D from 3 to 64, all of which the distances have; lengths
+    (N,); K: a number, or one per cloud -> points (N, max K, D), with gradients, and indices int64; 0.0 and -1 where K or the
+    cloud ends. A cloud of no point has -1 alone, where PyTorch3D has 0 first; on a GPU K is P at most."""
+    import torch
+    K, ends = K.tolist() if hasattr(K, 'tolist') else K, [points.shape[1]] * len(points) if lengths is None else lengths
+    start = [int(torch.randint(high=int(end), size=(1,))) for end in ends] if random_start_point else 'first'
+    found = pcgpu.sample_batch(points.detach().float(), K, lengths=lengths, start=start, dimensions=points.shape[2], pad='zero',
+                               full=True)
+    idx = found.indices.long().masked_fill((found.distances == 0) & (found.indices >= 0), 0)  # where all that is left are copies
+    picked = torch.gather(points, 1, idx.clamp(min=0)[..., None].expand(-1, -1, points.shape[2]))
+    return picked.masked_fill(idx[..., None] < 0, 0.0), idx
 
 
 def register_torch_op():
