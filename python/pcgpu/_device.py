@@ -149,20 +149,25 @@ def _sample(place: Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[s
     return DeviceSampled(indices, distances, picked) if full else indices
 
 
-def voxelize(points: Any, params: Dict[str, Any], out: Optional[DeviceVoxels]) -> DeviceVoxels:
-    """voxelize() of an array on a GPU."""
+def _features_shape(params: Dict[str, Any], columns: int) -> Tuple[int, ...]:
+    """Of the features of a cloud on a GPU."""
     if params['range_auto'] or params['max_voxels'] == 0:
         raise ValueError('arrays in GPU memory are voxelized without waiting for their points; give range and max_voxels')
-    place = Place(points, 'points', 2)
-    rows, columns = place.points.shape
     most, limit = int(params['max_voxels']), int(params['max_points'])
     padded = params['features'] in ('points', 'pillar')
     if padded and limit == 0:
         raise ValueError(f"features='{params['features']}' of an array in GPU memory need max_points")
     width = 10 if params['features'] == 'pillar' else columns
-    shape = (most, limit, width) if padded else (most, width)
+    return (most, limit, width) if padded else (most, width)
+
+
+def voxelize(points: Any, params: Dict[str, Any], out: Optional[DeviceVoxels]) -> DeviceVoxels:
+    """voxelize() of an array on a GPU."""
+    place = Place(points, 'points', 2)
+    rows, columns = place.points.shape
+    shape = _features_shape(params, columns)
     if out is None:
-        out = DeviceVoxels(place.floats(shape), *place.ints((most, 4), (most,), (rows,), (1,)))
+        out = DeviceVoxels(place.floats(shape), *place.ints((shape[0], 4), shape[:1], (rows,), (1,)))
     elif (tuple(out.features.shape), tuple(out.point_voxel.shape), out.features.device) != \
             (shape, (rows,), place.points.device):
         raise ValueError(f'out holds features {tuple(out.features.shape)} of {len(out.point_voxel)} points on '
@@ -173,23 +178,22 @@ def voxelize(points: Any, params: Dict[str, Any], out: Optional[DeviceVoxels]) -
     return out
 
 
-def voxelize_batch(clouds: Sequence[Any], one: Any, out: Optional[DeviceVoxels]) -> DeviceVoxels:
-    """voxelize() of clouds on a GPU: `one` voxelizes a cloud into arrays."""
+def voxelize_batch(clouds: Sequence[Any], params: Dict[str, Any], out: Optional[DeviceVoxels]) -> DeviceVoxels:
+    """voxelize() of clouds on a GPU."""
     ends = [0, *itertools.accumulate(len(cloud) for cloud in clouds)]
-    place = Place(clouds[0], 'points', 2)
+    place, number = Place(clouds[0], 'points', 2), len(clouds)
     if out is None:
-        first = one(clouds[0], None)  # for its shapes
-        coords, counts, of, count = place.ints((len(clouds) * len(first.counts), 4), (len(clouds) * len(first.counts),), (ends[-1],),
-                                               (len(clouds), 1))
+        shape = _features_shape(params, place.points.shape[1])
+        coords, counts, of, count = place.ints((number * shape[0], 4), (number * shape[0],), (ends[-1],), (number, 1))
         equal = ends == [len(clouds[0]) * k for k in range(len(ends))]
-        out = DeviceVoxels(place.floats((len(clouds), *first.features.shape)), coords.reshape(len(clouds), -1, 4),
-                           counts.reshape(len(clouds), -1), of.reshape(len(clouds), -1) if equal else of, count)
-    elif out.counts.shape[0] != len(clouds) or math.prod(out.point_voxel.shape) != ends[-1]:
+        out = DeviceVoxels(place.floats((number, *shape)), coords.reshape(number, -1, 4), counts.reshape(number, -1),
+                           of.reshape(number, -1) if equal else of, count)
+    elif out.counts.shape[0] != number or math.prod(out.point_voxel.shape) != ends[-1]:
         raise ValueError(f'out holds {len(out.counts)} clouds of {math.prod(out.point_voxel.shape)} points; this call has '
-                         f'{len(clouds)} of {ends[-1]}')
+                         f'{number} of {ends[-1]}')
     flat = out.point_voxel.reshape(-1)
     for k, cloud in enumerate(clouds):
-        slot = DeviceVoxels(out.features[k], out.coords[k], out.counts[k], flat[ends[k]:ends[k + 1]], out.count[k])
-        one(cloud, slot)
+        voxelize(cloud, params, DeviceVoxels(out.features[k], out.coords[k], out.counts[k], flat[ends[k]:ends[k + 1]],
+                                             out.count[k]))
         out.coords[k, :, 0] = k
     return out

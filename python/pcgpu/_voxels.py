@@ -66,36 +66,37 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     and max_voxels are required, and the result is a DeviceVoxels with the number of voxels in GPU memory; of a batch its
     arrays have one more dimension."""
     clouds = _clouds_of(points, batch)
-    if clouds is not None:
-        one = lambda cloud, slot: voxelize(cloud, voxel_size, range, max_points=max_points, max_voxels=max_voxels,
-                                           keep_voxels=keep_voxels, features=features, drop_origin=drop_origin, device=device,
-                                           threads=threads, out=slot)
-        if range is None or (features in ('points', 'pillar') and max_points == 0):
-            raise ValueError('the clouds of a batch share one grid; give range' if range is None else
-                             f"features='{features}' of a batch have one shape; give max_points")
-        if clouds and _device.is_on_gpu(clouds[0]):
-            return _device.voxelize_batch(clouds, one, out)
-        return join_voxels([one(cloud, out) for cloud in clouds])
     params: Dict[str, Any] = {'max_points': max_points, 'max_voxels': max_voxels, 'keep_voxels': keep_voxels,
                               'features': features, 'drop_origin': drop_origin, 'range_auto': range is None}
     size = to_numpy(voxel_size, 'voxel_size') if not isinstance(voxel_size, (int, float)) else None
     params['voxel_size'] = [voxel_size] * 3 if size is None else [size.item()] * 3 if size.ndim == 0 else size.tolist()
     if range is not None:
         params['range'] = to_numpy(range, 'range').tolist()
+    if clouds is None:
+        return _one(points, params, device, threads, out)
+    if range is None or (features in ('points', 'pillar') and max_points == 0):
+        raise ValueError('the clouds of a batch share one grid; give range' if range is None else
+                         f"features='{features}' of a batch have one shape; give max_points")
+    if clouds and _device.is_on_gpu(clouds[0]):
+        return _device.voxelize_batch(clouds, params, out)
+    return join_voxels([_one(cloud, params, device, threads, out) for cloud in clouds])
+
+
+def _one(points: Points, params: Dict[str, Any], device: Any, threads: Optional[int], out: Optional[DeviceVoxels]) -> Any:
     if _device.is_on_gpu(points):
         return _device.voxelize(points, params, out)
     if out is not None:
         raise ValueError('out is for arrays in GPU memory; leave it out')
     parts, kind = native_cloud(points)
     averaged = [name for name, of in zip((parts[1] or ())[3:], (parts[3] or ())[3:]) if 'int' in of and name not in _MEASURED]
-    if averaged and features == 'mean':
+    if averaged and params['features'] == 'mean':
         warnings.warn(f"the whole numbers of {', '.join(averaged)} are averaged; give features='first' or 'nearest' to keep "
-                      f'classes', stacklevel=2)
+                      f'classes', stacklevel=3)
     values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
     held = np.diff(np.reshape(values['range'], (2, 3)), axis=0)[0] / params['voxel_size']
     for k, (voxel, cells) in enumerate(zip(params['voxel_size'], values['cells'])):
         low, high = values['range'][k], values['range'][3 + k]
-        if range is not None and abs(held[k] - cells) > 1e-3 + held[k] * 2.0**-22:
+        if not params['range_auto'] and abs(held[k] - cells) > 1e-3 + held[k] * 2.0**-22:
             warnings.warn(f"the range has {held[k]:.7g} voxels in {'xyz'[k]}, and the grid {cells}; give a range of whole "
-                          f'voxels, such as {low:.7g} to {low + cells * voxel:.7g} in place of {high:.7g}', stacklevel=2)
+                          f'voxels, such as {low:.7g} to {low + cells * voxel:.7g} in place of {high:.7g}', stacklevel=3)
     return voxels(values, kind, parts[2] or (0.0, 0.0, 0.0))
