@@ -9,7 +9,7 @@ import numpy as np
 from . import _device, _native
 from ._arrays import depth_image, device_name, give, indices, kind_of, matrix, thread_count, to_numpy
 from ._clouds import Camera, Points, native_cloud
-from ._results import Array, Device, Registration, Sampled, SetResult, registration, sampled, set_result
+from ._results import Array, Device, Registration, Sampled, SetResult, registration, sampled, set_result, stack_samples
 
 if TYPE_CHECKING:
     from typing_extensions import TypedDict, Unpack
@@ -249,14 +249,9 @@ def sample_batch(points: Union[Array, Sequence[Points]], count: Union[int, Seque
     if len(sizes) > 1:
         raise ValueError(f'the clouds get {min(sizes)} to {max(sizes)} picks; give a list of clouds, or ' +
                          ('count' if count is None else "pad='repeat' or 'zero'"))
-    picked = np.stack([r['indices'] for r in results])
     if not full:
-        return give(picked, kinds[0])
-    first = results[0]
-    distances = None if first['distances'] is None else np.stack([r['distances'] for r in results])
-    return sampled({'indices': picked, 'distances': distances, 'run': first['run'],
-                    'picked': np.array([r['picked'] for r in results], np.int32),
-                    'coverage': np.array([r['coverage'] for r in results], np.float32)}, kinds[0])
+        return give(np.stack([r['indices'] for r in results]), kinds[0])
+    return stack_samples([sampled(r, 'numpy') for r in results], kinds[0])
 
 
 # ---- register --------------------------------------------------------------------------------------------------------

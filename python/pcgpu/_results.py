@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
-from typing import Any, Dict, List, Optional, Tuple, Type, TypeVar
+from typing import Any, Dict, Optional, Sequence, Tuple, Type, TypeVar
 
 import numpy as np
 
@@ -284,6 +284,7 @@ class Device:
 
 
 def _build(cls: Type[_T], values: Dict[str, Any], kind: str) -> _T:
+    _be_collated()
     values['run'] = Run(**values['run'])
     return cls(**{name: give(value, kind) for name, value in values.items()})
 
@@ -304,22 +305,34 @@ def sampled(values: Dict[str, Any], kind: str) -> Sampled:
     return _build(Sampled, values, kind)
 
 
+def stack_samples(parts: Sequence[Sampled], kind: str) -> Sampled:
+    """The Sampled of a batch."""
+    sizes = {part.indices.shape[-1] for part in parts}
+    if len(sizes) > 1:
+        raise ValueError(f"the clouds get {min(sizes)} to {max(sizes)} picks; give pad='repeat' or 'zero'")
+    fields = {'indices': 'i4', 'distances': 'f4', 'coverage': 'f4', 'picked': 'i4'}
+    if parts[0].distances is None:
+        del fields['distances']
+    return dataclasses.replace(parts[0], **{name: give(np.stack([to_numpy(getattr(part, name), name) for part in parts]).astype(
+        dtype, copy=False), kind) for name, dtype in fields.items()})
+
+
 def voxels(values: Dict[str, Any], kind: str, offset: Tuple[float, float, float]) -> Voxels:
     values['offset'] = offset
     return _build(Voxels, values, kind)
 
 
-def join_voxels(parts: List[Voxels]) -> Voxels:
-    """The voxels of a batch."""
+def join_voxels(parts: Sequence[Voxels], kind: str = '') -> Voxels:
+    """The voxels of a batch; the kind of its arrays is that of the parts unless one is given."""
     first = parts[0]
     if any(part.offset != first.offset for part in parts):
         raise ValueError(f'the clouds have the offsets {sorted({part.offset for part in parts})}; give float32 about one origin')
-    kind = kind_of(first.coords)
+    kind = kind or kind_of(first.coords)
     joined: Dict[str, list] = {name: [] for name in ('features', 'coords', 'counts', 'point_voxel', 'selected')}
     voxel = record = 0
     for number, part in enumerate(parts):
         coords, of = to_numpy(part.coords, 'coords'), to_numpy(part.point_voxel, 'point_voxel')
-        coords[:, 0] = number  # memory of this call
+        coords = np.c_[np.full(len(coords), number, np.int32), coords[:, 1:]]
         joined['features'].append(to_numpy(part.features, 'features'))
         joined['coords'].append(coords)
         joined['counts'].append(to_numpy(part.counts, 'counts'))
@@ -331,6 +344,24 @@ def join_voxels(parts: List[Voxels]) -> Voxels:
     for name in ('in_range', 'kept', 'out_of_range', 'over_points', 'over_voxels', 'voxels_found'):
         values[name] = sum(getattr(part, name) for part in parts)
     return dataclasses.replace(first, largest=max(part.largest for part in parts), **values)
+
+
+def _collate_voxels(parts: Sequence[Voxels], **_: Any) -> Voxels:
+    ranges = [to_numpy(part.range, 'range').tolist() for part in parts]
+    if any(found != ranges[0] for found in ranges):
+        raise ValueError('the clouds of a batch share one grid; give range')
+    first = join_voxels(parts, 'torch')
+    return dataclasses.replace(first, **{name: give(to_numpy(getattr(first, name), name), 'torch') for name in ('range', 'cells')})
+
+
+def _be_collated() -> None:
+    """PyTorch's default_collate makes of results what a call for the batch returns, as tensors, once both are imported."""
+    table = getattr(sys.modules.get('torch.utils.data._utils.collate'), 'default_collate_fn_map', None)
+    if table is not None and Sampled not in table:
+        table.update({Sampled: lambda parts, **_: stack_samples(parts, 'torch'), Voxels: _collate_voxels})
+
+
+_be_collated()
 
 
 def frame(values: Dict[str, Any], kind: str) -> Frame:

@@ -150,6 +150,53 @@ class Processes(Case):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
+class Scans:
+    """A data set of results."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, k):
+        cloud = support.street()[1000 * k:1000 * k + 1000 - k]
+        near = pcgpu.neighbors.knn(cloud[:50], k=3, threads=1)
+        return {'near': near, 'voxels': pcgpu.voxelize(cloud, 0.5, (0, -40, -3, 70, 40, 1), features='nearest', threads=1),
+                'sampled': pcgpu.sample(cloud, 1010, pad='repeat', full=True, threads=1),
+                'picks': pcgpu.sample(cloud, 9, method='random', threads=1)}
+
+
+@unittest.skipIf(torch is None, 'no PyTorch')
+class Collated(Case):
+    """default_collate makes of results what a call for the batch returns."""
+
+    def test_loader(self):
+        clouds = [support.street()[1000 * k:1000 * k + 1000 - k] for k in range(4)]
+        voxels = pcgpu.voxelize(clouds, 0.5, (0, -40, -3, 70, 40, 1), features='nearest')
+        sampled = pcgpu.sample_batch(clouds, 1010, pad='repeat', full=True)
+        for workers in (0, 2):
+            [got] = torch.utils.data.DataLoader(Scans(), batch_size=4, num_workers=workers)
+            for name in ('features', 'coords', 'counts', 'point_voxel', 'selected', 'range', 'cells'):
+                self.assertIsInstance(getattr(got['voxels'], name), torch.Tensor)
+                self.same(getattr(got['voxels'], name).numpy(), getattr(voxels, name), name)
+            self.assertEqual(got['voxels'].kept, voxels.kept)
+            for name in ('indices', 'distances', 'coverage', 'picked'):
+                self.same(getattr(got['sampled'], name).numpy(), getattr(sampled, name), name)
+            self.same(got['near'].distances.numpy(), pcgpu.neighbors.knn(np.stack([c[:50] for c in clouds]), k=3).distances)
+            self.same(got['picks'].numpy(), pcgpu.sample_batch(clouds, 9, method='random', pad='zero'))
+
+    def test_results(self):
+        collate, points = torch.utils.data.default_collate, support.street()
+        random = pcgpu.sample(points, 5, method='random', full=True)
+        self.assertIsNone(collate([random, random]).distances)
+        self.assertEqual(collate([random, random]).coverage.shape, (2,))
+        batch = pcgpu.sample_batch(torch.from_numpy(points[:60].reshape(3, 20, 4)), 4, full=True)
+        self.assertEqual(collate([batch, batch]).indices.shape, (2, 3, 4))
+        self.refused(ValueError, 'get 4 to 5 picks', collate, [random, pcgpu.sample(points, 4, full=True)])
+        voxels = [pcgpu.voxelize(part, 0.5) for part in (points[:9], points[:99])]
+        self.refused(ValueError, 'give range', collate, voxels)
+        both = collate([voxels[0], voxels[0]])
+        self.assertEqual((both.coords[:, 0].sum(), voxels[0].coords[:, 0].sum()), (len(voxels[0]), 0))
+
+
 class Folder(Case):
     def setUp(self):
         super().setUp()
