@@ -14,6 +14,8 @@
 typedef struct row_filter {
     bool drop_origin, crop;
     float low[3], high[3]; /* of the box, relative to the offset of the cloud */
+    const int32_t *boxes;  /* the first oriented box of each row, or -1; or NULL */
+    bool outside;          /* of these boxes */
 } row_filter;
 
 /* The bounds are rounded to float32, and the upper ones are outside. */
@@ -32,10 +34,10 @@ static void filter_rows(const row_filter *f, pcgpu_cloud *cloud, pcgpu_run *run)
     for (int64_t i = 0; i < cloud->rows; i++) {
         const float *p = cloud->data + i * cloud->columns;
         const bool origin = f->drop_origin && pc_at_origin(cloud, p),
-                   finite = !f->crop || pc_is_finite3(p[0], p[1], p[2]);
+                   finite = (!f->crop && !f->boxes) || pc_is_finite3(p[0], p[1], p[2]);
         run->at_origin += origin;
         run->non_finite += !origin && !finite;
-        if (!origin && finite && (!f->crop || is_inside(f, p))) {
+        if (!origin && finite && (!f->crop || is_inside(f, p)) && (!f->boxes || (f->boxes[i] < 0) == f->outside)) {
             memmove(cloud->data + kept++ * cloud->columns, p, size);
         }
     }
@@ -142,6 +144,16 @@ static int convert_cloud(job *j, const char *name, pcgpu_cloud *cloud) {
     if (!own->crop.range_auto) {
         crop(own->crop.range, cloud, &j->run);
     }
+    if (own->boxes_input) {
+        int32_t *boxes = NULL;
+        const int code = boxes_find(j, cloud, &boxes);
+        const row_filter f = {.boxes = boxes, .outside = own->outside};
+        if (code == EXIT_DONE) {
+            filter_rows(&f, cloud, &j->run);
+        }
+        free(boxes);
+        PC_TRY(code);
+    }
     column_list list;
     reason why;
     return !o->columns                              ? EXIT_DONE
@@ -165,8 +177,13 @@ static void add_result(job *j, const pcgpu_cloud *cloud) {
 }
 
 static int write_result(job *j, pcgpu_cloud *cloud) {
-    if (cloud->rows == 0 && j->run.points_in > 0 && !convert_own(j->session->options)->crop.range_auto) {
-        report_warning(j->names[0], "none of %lld points is in the box; check --crop", (long long)j->run.points_in);
+    const convert_values *own = convert_own(j->session->options);
+    if (cloud->rows == 0 && j->run.points_in > 0 && (!own->crop.range_auto || own->boxes_input)) {
+        report_warning(j->names[0], "none of %lld points is %s; check --%s", (long long)j->run.points_in,
+                       !own->boxes_input ? "in the box"
+                       : own->outside    ? "outside of the boxes"
+                                         : "in a box",
+                       own->boxes_input ? "boxes" : "crop");
     }
     PC_TRY(columns_fit_output(j, cloud));
     j->points_out = cloud->rows;

@@ -79,7 +79,7 @@ static bool read_entries(line_file *f, const list_kind *kind, void *list) {
         }
         any = any || !passed;
     }
-    return f->failed || any || refuse(f->why, "%s: %s", f->name, kind->none);
+    return f->failed || any || !kind->none || refuse(f->why, "%s: %s", f->name, kind->none);
 }
 
 bool read_list(const char *path, const list_kind *kind, void *list, reason *why) {

@@ -34,7 +34,7 @@ bool next_line(line_file *f);
 /* A list with an entry per line; empty lines and comments (#) are passed over. */
 typedef struct list_kind {
     const char *(*add)(void *list, char *line, int64_t number); /* without blanks at its ends; returns what is wrong */
-    const char *remedy, *none; /* what to give for a wrong line; what a list without an entry says */
+    const char *remedy, *none; /* what to give for a wrong line; what a list without an entry says; NULL: it may be */
 } list_kind;
 
 bool read_list(const char *path, const list_kind *kind, void *list, reason *why);

@@ -52,6 +52,7 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     head -n 5 seq/truth.txt > seq/five.txt
     awk 'BEGIN { for (i = 0; i < 9; i++) printf "%d.%d %d %d 0 0 0 0 1\n", 1700000000, i, i, i % 3 }' > late.tum
     printf '1 0 0 0.02\n0 1 0 -0.01\n0 0 1 0.01\n0 0 0 1\n' > near.txt
+    printf '5 1 0 8 4 3 0.3 Car\n-4,3,0,6,6,4,-2\n' > boxes.txt && mkdir boxes && cp boxes.txt boxes/street.txt && : > boxes/street_moved.txt
     { sed -n 1,2p ../testdata/room/poses_kitti.txt; echo 'nan nan nan nan nan nan nan nan nan nan nan nan'
       sed -n 4p ../testdata/room/poses_kitti.txt; } > gap.txt
     printf '%s\n' '../testdata/street_moved.bin ../testdata/street.bin' '../prepared/thin_moved.bin ../prepared/thin.bin' \

@@ -73,6 +73,31 @@ gives odd.bin "$PCGPU" convert odd.bin
 sized "$OUT" $((5 * 16)) "$PCGPU" convert --drop-origin odd.bin
 tells 'odd\.bin: warning: none of 6 points is in the box; check --crop' "$PCGPU" convert --crop 50,50,50,51,51,51 odd.bin -o none.ply
 expect 0 "$PCGPU" info none.ply
+# Oriented boxes: of a file, standard input and a folder; the sides are outside; about the offset of a cloud; after --transform.
+printf '1 2 3 2 4 6 0 Car\n\n# turned by 90 degrees: 4 m along y\n-1,-2,0,4,1,6.5,1.5707963\n' > boxes.txt
+into held.bin "$PCGPU" convert --boxes boxes.txt odd.bin
+[ "$(records held.bin | tr '\n' ';')" = '1 2 3 4;-1 -2 -3 3;' ] || die "the boxes hold $(records held.bin)"
+stderr_has '^pcgpu: odd\.bin: warning: 2 of 6 points are not finite and were dropped$'
+"$PCGPU" convert --boxes - odd.bin < boxes.txt > got 2> "$ERR" || die 'boxes on standard input'
+same got held.bin
+"$PCGPU" convert --boxes boxes.txt - < odd.bin > got 2> "$ERR" || die 'points on standard input'
+same got held.bin
+mkdir boxes && cp boxes.txt boxes/odd.txt && : > boxes/a.txt
+expect 0 "$PCGPU" convert --boxes boxes a.bin odd.bin -o held/
+same held/odd.bin held.bin
+size_is held/a.bin 0
+expect 0 "$PCGPU" convert --boxes boxes --merge a.bin odd.bin -o held.ply
+[ "$(wc -c < held/odd.bin)" -gt 0 ] || die 'no point in a box'
+expect 0 "$PCGPU" convert --boxes boxes.txt --set outside odd.bin -o - --json json.json
+[ "$(records "$OUT" | wc -l)" = $((4 - $(records held.bin | wc -l))) ] || die "outside are $(records "$OUT")"
+grep -q "\"outside\": $(records held.bin | wc -l)," json.json || die "JSON has $(cat json.json)"
+echo '500000.5 5400000.5 3 2 2 1 0' > boxes.txt
+expect 0 "$PCGPU" convert --boxes boxes.txt utm.ply -o - --output-format csv
+[ "$(tail -n +2 "$OUT")" = '500000.125,5400000.25,3,7,1' ] || die "the box holds $(cat "$OUT")"
+tells 'none of 6 points is in a box; check --boxes' "$PCGPU" convert --boxes boxes.txt odd.bin -o none.ply -f
+echo '0 0 0 2000 2000 2000 0' > boxes.txt
+tells 'none of 6 points is outside of the boxes; check --boxes' "$PCGPU" convert --set outside --boxes boxes.txt odd.bin -o none.ply -f
+rm -r boxes held held.*
 # Transform, before the crop: a quarter turn about z and 10 m up, from every format of a pose and from a pipe.
 printf '0 -1 0 0\n1 0 0 0\n0 0 1 10\n0 0 0 1\n' > turn.txt
 echo '0 -1 0 0 1 0 0 0 0 0 1 10' > turn_kitti.txt

@@ -49,7 +49,7 @@ cmd/sample cmd/job cmd/sweeps
 cmd/voxelize lib/core cmd/job cmd/sweeps
 cmd/register lib/core cmd/job cmd/poses
 cmd/evaluate lib/core lib/view cmd/job cmd/poses
-cmd/convert lib/core cmd/job cmd/poses
+cmd/convert lib/core cmd/cli cmd/job cmd/poses
 cmd/filter lib/core cmd/cli cmd/job cmd/convert
 cmd/bench cmd/cli cmd/job
 cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses cmd/voxelize

@@ -26,6 +26,19 @@ def inside(xyz, low, high):
     return np.all((xyz >= low) & (xyz < high), 1)
 
 
+def in_boxes(xyz, boxes):
+    """OpenPCDet's check_pt_in_box3d in float32: the sides are outside, top and bottom inside."""
+    held = np.zeros(len(xyz), bool)
+    for box in boxes:
+        x, y, z, dx, dy, dz = np.float32(box[:6])
+        c, s = np.float32(np.cos(np.float64(np.float32(box[6])))), np.float32(np.sin(np.float64(np.float32(box[6]))))
+        at = xyz - np.float32([x, y, z])
+        along, across = at[:, 0] * c + at[:, 1] * s, at[:, 1] * c - at[:, 0] * s
+        half = np.float32(.5) * np.float32([dx, dy, dz])
+        held |= (np.abs(at[:, 2]) <= half[2]) & (np.abs(along) < half[0]) & (np.abs(across) < half[1])
+    return held
+
+
 def hostile(n, rng):
     """Points of several sizes, on the faces of boxes, not finite, and at the origin."""
     points = rng.normal(size=(n, 4)).astype('<f4') * np.float32(10) ** rng.integers(-3, 3, (n, 1)).astype('<f4')
@@ -58,6 +71,18 @@ def test_transform_and_crop(name, points, folder, rng):
         run('convert', '--keep-origin', box, '--transform', folder / 'T.txt', folder / 'in.bin', '-o', folder / 'both.bin', '-f')
         keep = np.isfinite(expected[:, :3]).all(1) & inside(expected[:, :3], low, high)
         equal(f'{name}: moved and cropped', read_bin(folder / 'both.bin'), expected[keep])
+    # Oriented boxes, some with a class behind the numbers, in text and .npy, and what is outside of them.
+    boxes = np.c_[rng.normal(size=(6, 3)) * 8, rng.uniform(0, 20, (6, 3)), rng.uniform(-4, 4, 6)]
+    boxes[0, :3], boxes[0, 3:6], boxes[5, 4] = (.7, 0, 0), (0, 6, 6), 0
+    np.save(folder / 'boxes.npy', boxes)
+    (folder / 'boxes.txt').write_text('# seven numbers\n' + ''.join(
+        ' '.join(repr(float(v)) for v in box) + [' Car\n', '\n\n'][k % 2] for k, box in enumerate(boxes)))
+    held = np.isfinite(points[:, :3]).all(1) & in_boxes(points[:, :3], boxes)
+    for file in ('boxes.npy', 'boxes.txt'):
+        run('convert', '--boxes', folder / file, folder / 'in.bin', '-o', folder / 'held.bin', '-f')
+        equal(f'{name}: {file}', read_bin(folder / 'held.bin'), points[held])
+        run('convert', '--boxes', folder / file, '--set', 'outside', folder / 'in.bin', '-o', folder / 'held.bin', '-f')
+        equal(f'{name}: outside {file}', read_bin(folder / 'held.bin'), points[np.isfinite(points[:, :3]).all(1) & ~held])
     # A box is the range of voxelize: its points are those in voxels.
     box = '0.7,-30,-3,20,30,3'
     run('convert', '--crop', box, folder / 'in.bin', '-o', folder / 'box.bin', '-f')
