@@ -162,6 +162,17 @@ class Torch(Case):
         picks = pcgpu.sample_batch(2 * batch, 64, device='cpu')
         self.same(compiled(on_gpu).cpu().numpy(), np.stack([c[i] for c, i in zip(batch, picks)]))
 
+    def test_dynamic_scatter(self):
+        from pcgpu.recipes.dynamic_scatter import dynamic_scatter
+        points = torch.from_numpy(street()[:9000])
+        for kind in ('max', 'mean', 'sum'):
+            got = dynamic_scatter(points.cuda(), points.cuda(), (0.16, 0.16, 4), RANGE, kind)
+            want = dynamic_scatter(points, points, (0.16, 0.16, 4), RANGE, kind)
+            torch.testing.assert_close(got[0].cpu(), want[0], rtol=1e-5, atol=1e-4)
+            self.same(got[1].cpu().numpy(), want[1].numpy())
+            self.same(got[2].cpu().numpy(), want[2].numpy())
+        self.refused(ValueError, 'batch is for', dynamic_scatter, points.cuda(), points.cuda(), 1, RANGE, batch=[0, 9000])
+
     def test_streams_and_graph(self):
         points = torch.from_numpy(street()).cuda()
         want = pcgpu.sample(street(), 300, device='cpu')
