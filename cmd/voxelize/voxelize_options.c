@@ -57,6 +57,12 @@ static bool resolve_options(option_values *options, const command_info *command,
                       "--set point-voxel has the order of the inputs, and --shuffle gives the points another; leave "
                       "one of them out");
     }
+    if ((p->features == PCGPU_FEATURES_FIRST || p->features == PCGPU_FEATURES_NEAREST) &&
+        option_given_here(options, "voxel-labels", command)) {
+        return refuse(why,
+                      "--set voxel-labels is for --features mean; a point that is selected keeps its classes; leave "
+                      "one of them out");
+    }
     if (!(p->size[0] > 0 && p->size[1] > 0 && p->size[2] > 0)) {
         return refuse(why, "no voxel size; give --voxel-size SX,SY,SZ in metres or a --config with one");
     }
@@ -116,6 +122,7 @@ static const char *const keeps[] = {"first", "nearest", "most", NULL};
 static const char *const dtypes[] = {"float32", "float16", NULL};
 static const char *const layouts[] = {"pcgpu", "openpcdet", "mmdet3d", NULL};
 static const char *const voxelizations[] = {"hard", "dynamic", NULL};
+static const char *const labels[] = {"majority", "first", "mean", NULL};
 static const char *const splits[] = {"test", "train", NULL};
 static const char *const automatic[] = {"auto", NULL};
 
@@ -140,6 +147,9 @@ static const option_row rows[] = {
     {"voxelization", 0, 0, OPTION_SET, &type_choice, "KIND", OWN_AT(voxelize_values, voxelization), 0, 0, voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
      "themselves. For --layout openpcdet and mmdet3d."},
+    {"voxel-labels", 0, 0, OPTION_SET, &type_choice, "HOW", OWN_AT(voxelize_values, labels), 0, 0, labels,
+     "A column of classes (whole numbers that are no colours, counts or measured values) has the class of most kept "
+     "points of a voxel, the lowest on ties; that of the first point; or the mean. For --features mean."},
     {"coords", 0, 0, OPTION_OUTPUT | OPTION_SET, &type_path, "FILE", OWN_AT(voxelize_values, coords), 0, 0, NULL,
      "Write the voxel coordinates, int32 V x 4: 0 or the number in the batch, z, y, x (.npy, .npz or .txt by name)."},
     {"counts", 0, 0, OPTION_OUTPUT | OPTION_SET, &type_path, "FILE", OWN_AT(voxelize_values, counts), 0, 0, NULL,

@@ -75,41 +75,11 @@ int voxels_check_columns(const job *j) {
                         columns, own->wants_columns);
 }
 
-/* Means of whole numbers are no classes. Those of measured values are measured values; _MEASURED in Python has the
- * same. */
-static void warn_labels(const job *j) {
-    const voxelize_values *own = voxelize_own(j->session->options);
-    static const char *const measured[] = {"red",       "green",   "blue",   "alpha",   "intensity", "reflectivity",
-                                           "range",     "ambient", "signal", "near_ir", "t",         "time",
-                                           "timestamp", "gps_time"};
-    const pcgpu_cloud *cloud = &j->clouds[0];
-    const bool cloud_of_means = j->format && !j->format->writes_arrays && pc_features_are_padded(own->params.features);
-    char labels[256] = "";
-    if ((own->params.features != PCGPU_FEATURES_MEAN && !cloud_of_means) || own->voxelization == VOXELIZATION_DYNAMIC) {
-        return;
-    }
-    for (int k = 3; k < cloud->columns; k++) {
-        const pcgpu_type type = cloud->types[k];
-        bool is_label = type != PCGPU_FLOAT16 && type != PCGPU_FLOAT32 && type != PCGPU_FLOAT64;
-        for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
-            is_label = is_label && strcmp(cloud->names[k], measured[i]) != 0;
-        }
-        const size_t n = strlen(labels);
-        snprintf(labels + n, sizeof labels - n, "%s%s", n && is_label ? ", " : "", is_label ? cloud->names[k] : "");
-    }
-    if (labels[0]) {
-        report_warning(j->names[0],
-                       "the whole numbers of %s are averaged; give --features first or nearest to keep classes",
-                       labels);
-    }
-}
-
 int voxels_check(job *j, pcgpu_voxels *v) {
     j->run = v->run;
     if (v->run.points_in == v->run.non_finite + v->run.at_origin) {
         report_warning(j->names[0], "0 usable points among %lld records, so 0 voxels", (long long)v->run.points_in);
     }
-    warn_labels(j);
     j->points_out = v->count;
     j->unit = "voxels";
     add_result(&j->result, v);
@@ -182,6 +152,9 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
     PC_TRY(shuffle(j, &order));
     progress_begin(j->names[0], "voxelizing");
     int code = job_code(j, pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v));
+    if (code == EXIT_DONE && params.features == PCGPU_FEATURES_MEAN) {
+        code = voxels_set_classes(j, NULL, 0, v);
+    }
     if (code == EXIT_DONE && order && voxelize_own(j->session->options)->voxelization == VOXELIZATION_HARD) {
         code = reorder(j, order, v);
     }

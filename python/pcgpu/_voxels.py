@@ -18,7 +18,7 @@ _DeviceVoxels = Any
 
 #: Columns whose mean has a meaning, also of integers: as in cmd/voxelize/voxelize.c.
 _MEASURED = ('red', 'green', 'blue', 'alpha', 'intensity', 'reflectivity', 'range', 'ambient', 'signal', 'near_ir', 't',
-             'time', 'timestamp', 'gps_time')
+             'time', 'timestamp', 'gps_time', 'count', 'num_points', 'seen')
 
 
 def _clouds_of(points: Any, batch: Any) -> Optional[List[Any]]:

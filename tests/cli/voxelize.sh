@@ -102,11 +102,14 @@ for SHUFFLE in '' --shuffle; do
 done
 cmp cells cells--shuffle || die 'the voxels of records after --shuffle'
 
-# Labels are not averaged without a word.
+# Labels are not averaged, or not without a warning.
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z
 property uchar intensity\nproperty ushort label\nend_header\n0 0 0 1 10\n0 0 0.1 1 252\n' > label.ply
-expect 0 pcgpu voxelize --voxel-size 1 label.ply -f -o x.ply
-stderr_is 'pcgpu: label.ply: warning: the whole numbers of label are averaged; give --features first or nearest to keep classes'
+expect 0 pcgpu voxelize --voxel-size 1 --set voxel-labels=mean label.ply -f -o x.ply
+stderr_is 'pcgpu: label.ply: warning: the whole numbers of label are averaged; leave --set voxel-labels out for the most frequent of each voxel'
+says '^0 0 0.05 1 10$' pcgpu voxelize --voxel-size 1 label.ply --output-format ply-ascii
+stdout_has '^property ushort label$'
+stderr_is ''
 quiet pcgpu voxelize --voxel-size 1 --features nearest label.ply -f -o x.ply
 # Voxels of a .pcd have its viewpoint, and are no rows of an image.
 printf 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 2\nHEIGHT 2\nVIEWPOINT 10 20 30 1 0 0 0\nPOINTS 4\nDATA ascii\n1 0 0\n3 0 0\n0 1 0\n2 2 2\n' > rows.pcd

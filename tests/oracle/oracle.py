@@ -133,6 +133,15 @@ def voxelize(points, low, high, size, max_points=0, max_voxels=0, features='mean
     return v
 
 
+def majority(classes, voxel, count, highest=False):
+    """The most frequent class of each voxel, the lowest (or highest) on ties."""
+    pairs, votes = np.unique(np.stack([voxel, classes.astype(np.int64)]), axis=1, return_counts=True)
+    best = np.lexsort((pairs[1] if highest else -pairs[1], votes, pairs[0]))  # the last of each voxel has most votes
+    out = np.zeros(count, classes.dtype)
+    out[pairs[0][best]] = pairs[1][best]
+    return out
+
+
 def voxel_features(features, v, values, voxel, place, low, size, max_points):
     mean = group_mean(values, voxel, v.count, max_points)
     if features == 'mean':

@@ -94,6 +94,12 @@ with scratch() as place:
         np.save(place / 'a.npy', array)
         compare(f'.npy of {label}', place / 'a.npy', '3M', ('20',), ('ply', 'npy'), [[], ['--features', 'nearest']])
         compare_samples(f'.npy of {label}', place / 'a.npy', '2M', [['-m', '3000']])
+    classes = np.zeros(len(wide), [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('label', '<u2'), ('point', '<u4')])
+    for k, name in enumerate('xyz'):
+        classes[name] = points[:len(wide), k]
+    classes['label'], classes['point'] = generator.choice((10, 40, 252), len(wide)), np.arange(len(wide)) // 2
+    np.save(place / 'c.npy', classes)
+    compare('.npy with classes', place / 'c.npy', '3M', ('1', '20'), ('ply', 'npy'), [[], ['--set', 'voxel-labels=first']])
     np.save(place / 'f.npy', np.asfortranarray(wide))
     message = run('voxelize', '--voxel-size', '20', '--set', 'memory=3M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
     check(b'Fortran order' in message, 'Fortran order is refused', message)

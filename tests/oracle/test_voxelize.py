@@ -347,8 +347,9 @@ def unpacked(cloud):
 
 
 def test_downsampling_columns(folder):
-    """Names and types of columns stay; what is no mean of whole numbers is float32; colours stay colours."""
+    """Names and types of columns stay; colours stay colours, and classes are those of most points."""
     points = coloured(np.random.default_rng(15), 3000)
+    points['label'][::2] = np.random.default_rng(15).choice((-3, 10, 40, 252), 1500)
     table = columns_of(points)
     grid = (*auto_grid(table[:, :3], 1.0), (1, 1, 1))
     for write, read, extension in ((write_ply, read_ply, 'ply'), (write_pcd, read_pcd, 'pcd')):
@@ -360,13 +361,44 @@ def test_downsampling_columns(folder):
             expected = oracle.voxelize(table, *grid, features='mean' if features == 'points' else features)
             check(cloud.dtype.names == points.dtype.names, f'{label}: names', cloud.dtype.names)
             for k, name in enumerate(points.dtype.names):
-                chosen = features in ('first', 'nearest')
                 colour = name in ('red', 'green', 'blue')
-                kind = points.dtype[name] if chosen or colour else np.dtype('<f4')
                 values = expected.features[:, k]
                 values = np.floor(values + f32(.5)) if colour else values
-                equal(f'{label}: {name}', cloud[name], values.astype(kind))
-    passed('names, types and colours of columns')
+                if name in ('ring', 'label') and features in ('mean', 'points'):
+                    values = oracle.majority(points[name], expected.point_voxel, expected.count)
+                equal(f'{label}: {name}', cloud[name], values.astype(points.dtype[name]))
+    passed('names, types, classes and colours of columns')
+
+
+def test_classes(folder):
+    """The classes of voxels over --set point-voxel, of what --max-points keeps, as a cloud and as an array."""
+    rng = np.random.default_rng(18)
+    points = coloured(rng, 40000)
+    points['label'] = rng.choice((10, 40, 252), len(points), p=(.4, .4, .2))
+    points['ring'] = rng.integers(0, 3, len(points))
+    write_ply(folder / 'classes.ply', points)
+    ids, out, values = folder / 'ids.npy', folder / 'small.ply', {}
+    for limits in ([], ['--max-points', 4], ['--max-points', 5, '--max-voxels', 1000, '--shuffle'], ['--cpu', '--threads', 1]):
+        for how in ('majority', 'first', 'mean'):
+            common = ['voxelize', '--voxel-size', 1.5, *limits, '--set', f'voxel-labels={how}', folder / 'classes.ply', '-f']
+            warned = run(*common, '-o', out, '--set', f'point-voxel={ids}').stderr
+            run(*common, '-o', folder / 'small.npz')
+            voxel, cloud = np.load(ids), read_ply(out)
+            kept = voxel >= 0
+            check((b'ring, label are averaged' in warned) == (how == 'mean'), f'classes, {how}: warning', warned)
+            for name in ('ring', 'label'):
+                text = f'classes, {limits}, {how}: {name}'
+                array = np.load(folder / 'small.npz')['voxels'][:, points.dtype.names.index(name)]
+                equal(f'{text} of the array', array, cloud[name].astype('<f4'))
+                check(cloud.dtype[name] == ('<f4' if how == 'mean' else points.dtype[name]), f'{text}: type', cloud.dtype)
+                if how == 'majority':
+                    expected = oracle.majority(points[name][kept], voxel[kept], len(cloud))
+                    equal(text, cloud[name], expected)
+                    ties = (expected != oracle.majority(points[name][kept], voxel[kept], len(cloud), highest=True)).sum()
+                    check(ties > 20, f'{text}: ties are tested', ties)
+                elif how == 'first' and '--shuffle' not in limits:
+                    equal(text, cloud[name], points[name][np.unique(voxel, return_index=True)[1][-len(cloud):]])
+    passed('classes of voxels')
 
 
 def test_packed_colours(folder):
@@ -476,6 +508,7 @@ def main():
         test_formats(folder)
         test_downsampling(folder)
         test_downsampling_columns(folder)
+        test_classes(folder)
         test_packed_colours(folder)
         test_downsampling_utm(folder)
         test_batch(folder)
