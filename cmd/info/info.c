@@ -19,6 +19,9 @@ static int describe(job *j, const peek *p) {
     if (!given && p->size >= 4 && memcmp(p->head, "glTF", 4) == 0) {
         return info_model(j, p->stream);
     }
+    if (format && strcmp(format->name, "label") == 0) {
+        return info_labels(j, p->stream);
+    }
     const bool poses = !given && peek_is_text(p) && trajectory_is(p->head, p->size, format);
     if (poses) {
         return info_poses(j, p->stream);

@@ -27,7 +27,7 @@ void version_print(bool verbose) {
     printf("GPU architectures: %s\n", architectures());
     printf("formats:\n");
     for (int i = 0; (f = pcgpu_format_at(i)); i++) {
-        printf("  %-9s %-4s %-4s %-5s  %s\n", f->name, f->extension, f->reads ? "read" : "",
+        printf("  %-9s %-6s %-4s %-5s  %s\n", f->name, f->extension, f->reads ? "read" : "",
                f->writes || f->writes_arrays ? "write" : "", f->description);
     }
     if (count == 0) {

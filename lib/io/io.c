@@ -50,6 +50,10 @@ static pcgpu_status choose_format(const pc_file *file, const char *format, const
                                   list);
     }
     *chosen = pc_format_of(info);
+    if (reads && strcmp(info->name, "label") == 0) {
+        return pc_fail_file(file, PCGPU_ERROR_ARGUMENT,
+                            "holds the labels of a scan and not its points; give the scan, and this file to --labels");
+    }
     return can(*chosen, what)
                ? PCGPU_OK
                : pc_fail_file(file, PCGPU_ERROR_ARGUMENT, "%s cannot %s; use %s", info->name, verbs[what], list);

@@ -10,7 +10,8 @@
 /* The formats, in the order of lists; of those with one extension the first is chosen. */
 #define EACH(DO)                                                                                                       \
     DO(bin)                                                                                                            \
-    DO(ply) DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip)
+    DO(ply)                                                                                                            \
+    DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip) DO(label)
 #define DECLARE(NAME) extern const pc_format pc_format_##NAME;
 #define ADDRESS(NAME) &pc_format_##NAME,
 EACH(DECLARE)

@@ -10,11 +10,11 @@ trap 'rm -rf "$scratch"' EXIT
 
 # Columns of fixed width: name, extension, read, write, description.
 awk 'BEGIN { print "| format | name | reads | writes | |"; print "|---|---|---|---|---|" }
-    { name = substr($0, 3, 9); sub(/ +$/, "", name); read = substr($0, 18, 4) ~ /read/; write = substr($0, 23, 5) ~ /write/
-      printf "| `%s` | %s | %s | %s | %s |\n", $2, name, read ? "yes" : "", write ? "yes" : "", substr($0, 30) }' \
+    { name = substr($0, 3, 9); sub(/ +$/, "", name); read = substr($0, 20, 4) ~ /read/; write = substr($0, 25, 5) ~ /write/
+      printf "| `%s` | %s | %s | %s | %s |\n", $2, name, read ? "yes" : "", write ? "yes" : "", substr($0, 32) }' \
     "$scratch/formats" > "$scratch/README.md"
-awk '{ name = substr($0, 3, 9); sub(/ +$/, "", name); read = substr($0, 18, 4) ~ /read/; write = substr($0, 23, 5) ~ /write/
-      text = substr($0, 30); gsub(/-/, "\\-", text); gsub(/-/, "\\-", name)
+awk '{ name = substr($0, 3, 9); sub(/ +$/, "", name); read = substr($0, 20, 4) ~ /read/; write = substr($0, 25, 5) ~ /write/
+      text = substr($0, 32); gsub(/-/, "\\-", text); gsub(/-/, "\\-", name)
       printf ".TP\n\\fB%s\\fR (%s, %s)\n%s.\n", $2, name, read && write ? "read and written" : read ? "read" : "written",
           toupper(substr(text, 1, 1)) substr(text, 2) }' "$scratch/formats" > "$scratch/pcgpu-formats.7"
 bad=0

@@ -41,7 +41,7 @@ static void path_of(const job *j, const char *name, char path[512]) {
 static void files(job *j, pcgpu_context *context, const pcgpu_cloud *cloud) {
     const pcgpu_format_info *format;
     for (int i = 0; (format = pcgpu_format_at(i)) != NULL; i++) {
-        if (!format->writes) {
+        if (!format->writes || strcmp(format->name, "label") == 0) { /* which has no points */
             continue;
         }
         char *bytes = NULL;

@@ -114,11 +114,12 @@ void io_skip_without(const char *path) {
     }
 }
 
-/* The i-th format that holds clouds exactly, or NULL past the last: not .las, which has integers; its text variant is
- * read by the name of the other. */
+/* The i-th format that holds clouds exactly, or NULL past the last: not .las, which has integers, and .label; its text
+ * variant is read by the name of the other. */
 static const pcgpu_format_info *cloud_format(int i, const char **reader) {
     for (int k = 0; pcgpu_format_at(k); k++) {
-        if (pcgpu_format_at(k)->writes && strcmp(pcgpu_format_at(k)->name, "las") != 0 && i-- == 0) {
+        const char *name = pcgpu_format_at(k)->name;
+        if (pcgpu_format_at(k)->writes && strcmp(name, "las") != 0 && strcmp(name, "label") != 0 && i-- == 0) {
             *reader = pcgpu_format_at(k)->reads ? pcgpu_format_at(k)->name : "ply";
             return pcgpu_format_at(k);
         }

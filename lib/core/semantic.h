@@ -1,0 +1,16 @@
+/* The classes of SemanticKITTI. */
+#ifndef PC_SEMANTIC_H
+#define PC_SEMANTIC_H
+
+#include <stdint.h>
+
+typedef struct pc_label {
+    int value;
+    uint32_t color; /* 0xRRGGBB */
+    const char *name;
+} pc_label;
+
+/* The class with this value, or NULL. */
+const pc_label *pc_label_of(float value);
+
+#endif
