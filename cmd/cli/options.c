@@ -139,6 +139,9 @@ static const option_row shared[] = {
      "from the task of the Slurm job array."},
     {"fields", 0, FOR_POINTS | FOR_INFO | FOR_VIEW, 0, &type_int, "N", AT(fields), 3, 16, NULL,
      "float32 values in a record of a .bin input: 4 for KITTI, 5 for nuScenes, whose names end in .pcd.bin."},
+    {"labels", 0, FOR_LABELS, OPTION_INPUT, &type_path, "FILE|FOLDER", AT(labels), 0, 0, NULL,
+     "The labels of the inputs, of SemanticKITTI: a .label file, or in FOLDER NAME.label for NAME.bin. They become the "
+     "columns label and instance."},
     {"camera", 0, FOR_READERS, OPTION_INPUT, &type_camera, "FX,FY,CX,CY|FILE", AT(camera), 0, 0, NULL,
      "Camera of depth images, in pixels; width, height, depth_scale, min_depth and max_depth may follow as NAME=VALUE. "
      "A file in place of the numbers: a 3x3 matrix as text, a camera of Open3D or RealSense (.json), a calib.txt of "

@@ -25,6 +25,7 @@ enum {
         FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_REGISTRATION | FOR_CONVERT, /* commands that read clouds */
     FOR_CLOUDS = FOR_POINTS | FOR_FUSE,                                          /* commands that write clouds */
     FOR_INPUTS = FOR_CLOUDS | FOR_INFO,
+    FOR_LABELS = FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_ODOMETRY | FOR_CONVERT | FOR_VIEW,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
     FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT, /* commands with a choice of the back end */
     FOR_FOLDERS = FOR_INPUTS | FOR_VIEW,     /* commands that take any number of inputs */
@@ -156,7 +157,7 @@ struct option_values {
 
     bool batch, merge;
     int64_t sweeps; /* 0: none */
-    const char *nuscenes, *scans;
+    const char *nuscenes, *scans, *labels;
 
     const char *files_from, *shard;
     bool recursive, follow, zero_ends, skip_existing;

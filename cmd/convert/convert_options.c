@@ -8,8 +8,8 @@
 static bool resolve_options(option_values *options, const command_info *command, reason *why) {
     column_list columns;
     options->device.device = PCGPU_DEVICE_CPU; /* nothing here repays the start of a GPU */
-    static const char *const of_clouds[] = {"crop",  "boxes", "transform",   "columns",
-                                            "merge", "scale", "drop-origin", "fields"};
+    static const char *const of_clouds[] = {"crop",  "boxes",       "transform", "columns", "merge",
+                                            "scale", "drop-origin", "fields",    "labels"};
     static const char *const of_poses[] = {"timestamps", "rate"};
     const bool poses = convert_is_poses(options);
     const char *const *others = poses ? of_clouds : of_poses;

@@ -1,5 +1,5 @@
 /* A job: one or two inputs, from opening to the report. */
-#include "job.h"
+#include "labels.h"
 #include "arrays.h"
 #include "cloud.h"
 
@@ -62,7 +62,11 @@ pcgpu_status job_try_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
 }
 
 int job_read_cloud(job *j, int i, FILE *stream, pcgpu_file_info *file) {
-    return exit_code_of(job_try_cloud(j, i, stream, file), j->names[i], j->session->context);
+    reason why;
+    PC_TRY(exit_code_of(job_try_cloud(j, i, stream, file), j->names[i], j->session->context));
+    return j->projective || labels_add(j->session, j->inputs[i], &j->clouds[i], &why)
+               ? EXIT_DONE
+               : report_error(j->names[i], "%s", why.text);
 }
 
 /* Opens all files before it reads, so that a file that cannot be opened costs no time. */

@@ -32,6 +32,9 @@ static int read_whole(job *j) {
 
 int job_open_pieces(job *j, pcgpu_pieces **pieces, size_t *memory) {
     pcgpu_read_options how = session_read_options(j->session);
+    if (j->session->options->labels) {
+        return job_lacks_in_pieces(j, pieces, "--labels");
+    }
     how.found = &j->input_format[0];
     how.complete = complete_of(j);
     const size_t whole = session_memory(j->session), part = whole / PIECES_OF_MEMORY;

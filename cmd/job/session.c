@@ -1,5 +1,6 @@
 /* A run of the program: the checks before the first input is read, the context, the --json file. */
 #include "colors.h"
+#include "labels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -131,7 +132,7 @@ static bool check_devices(const session *s, reason *why) {
 }
 
 bool session_check(session *s, reason *why) {
-    return session_check_inputs(s, why) && check_devices(s, why) &&
+    return session_check_inputs(s, why) && labels_check(s, why) && check_devices(s, why) &&
            (!s->command->check_inputs || s->command->check_inputs(s, why)) && check_skipping(s, why) &&
            check_outputs(s, why) && session_take_shard(s, why);
 }
@@ -246,7 +247,9 @@ int session_dry_run(session *s) {
     int code = session_protect_inputs(s) ? open_context(s) : EXIT_FAILED;
     bool good = true;
     for (int i = 0; i < s->input_count; i++) {
-        good = try_input(s->inputs[i]) && try_input(s->colors ? s->colors[i] : NULL) && good;
+        char *labels = labels_path(s, s->inputs[i]);
+        good = try_input(s->inputs[i]) && try_input(s->colors ? s->colors[i] : NULL) && try_input(labels) && good;
+        free(labels);
     }
     for (int i = 0; option_at(i); i++) {
         const option_row *row = option_at(i);

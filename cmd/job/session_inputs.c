@@ -1,5 +1,6 @@
 /* The inputs of a session: from the command line, folders, lists of names and lists of pairs. */
 #include "colors.h"
+#include "labels.h"
 #include "numbers.h"
 
 #include <stdlib.h>
@@ -168,6 +169,13 @@ bool session_protect_inputs(session *s) {
         if (path) {
             protect_named(path);
         }
+    }
+    for (int i = 0; i < s->input_count; i++) {
+        char *labels = labels_path(s, s->inputs[i]);
+        if (labels) {
+            input_protect(labels);
+        }
+        free(labels);
     }
     if (!colors_find(s, &why)) {
         report_error(NULL, "%s", why.text);

@@ -26,17 +26,17 @@ static bool take_inputs(session *s, reason *why) {
 /* The outputs and options of a model, which depth images have, and of a map, which scans have. */
 static bool check_model(const session *s, reason *why) {
     static const char *const of_model[] = {"mesh", "truncation", "color", "map-voxel"};
-    static const char *const of_map[] = {"keep-moving", "memory", "temporary-folder", "map-voxel"};
+    static const char *const of_map[] = {"keep-moving", "memory", "temporary-folder", "labels", "map-voxel"};
     const option_values *o = s->options;
     /* A configuration may also serve other sequences: what the command line has is refused. */
     if (!odometry_is_depth(s)) {
         return register_refuse(s, of_model, 3, "is about the model of depth images, and scans are given", why) &&
                (o->output ||
-                register_refuse(s, of_map, 4, "is about the map, and none is written without --output", why)) &&
+                register_refuse(s, of_map, 5, "is about the map, and none is written without --output", why)) &&
                (!o->mesh || refuse(why, "mesh: scans have a map of points; give -o FILE in its place")) &&
                (!o->output || !path_is_folder(o->output) || refuse(why, "output: the map is one file; give -o FILE"));
     }
-    if (!register_refuse(s, of_map, 3, "is about the map of scans, and depth images are given", why)) {
+    if (!register_refuse(s, of_map, 4, "is about the map of scans, and depth images are given", why)) {
         return false;
     }
     if (!odometry_has_model(s)) {

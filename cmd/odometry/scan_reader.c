@@ -1,5 +1,6 @@
 /* Reads the scans of a sequence ahead of their registration. */
 #include "colors.h"
+#include "labels.h"
 #include "scan_reader.h"
 
 #include <math.h>
@@ -51,8 +52,12 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
                             : pcgpu_read(r->context, stream, path, &how, &scan->cloud)) == PCGPU_OK;
     if (!scan->good) {
         refuse(&scan->error, "%s", pcgpu_last_error(r->context));
-    } else if (r->images) {
-        scan->good = colors_read(r->session, r->context, index, &scan->image, &scan->error);
+    } else {
+        scan->good = r->images ? colors_read(r->session, r->context, index, &scan->image, &scan->error)
+                               : labels_add(r->session, path, &scan->cloud, &scan->error);
+    }
+    if (!scan->good) {
+        pcgpu_cloud_free(&scan->cloud);
     }
     fclose(stream);
     text_close(&log);

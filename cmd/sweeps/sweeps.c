@@ -22,6 +22,9 @@ bool sweeps_settle(const option_values *o, const command_info *command, reason *
                                                                 : NULL;
         return !alone || refuse(why, "%s is for sweeps; give sweeps, too, or leave it out", alone);
     }
+    if (o->labels) {
+        return refuse(why, "--labels: joined sweeps have no columns of labels; leave labels or sweeps out");
+    }
     if (o->nuscenes && (o->scans || o->poses)) {
         return refuse(why, "nuscenes has the times and poses of its scans; leave scans and poses out");
     }

@@ -1,5 +1,6 @@
 /* The inputs of a picture: each file, whatever it holds, becomes a layer. */
 #include "evaluate.h"
+#include "labels.h"
 #include "trajectory.h"
 #include "view_run.h"
 
@@ -123,6 +124,7 @@ static int read_trajectory(session *s, FILE *stream, const char *path, pc_layer 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
 
 static int read_layer(session *s, const char *path, const peek *p, pc_layer *layer) {
+    reason why;
     const pcgpu_format_info *format = format_of(s, path, p);
     const bool given = s->options->format,
                image = format && format->depth && !option_given(s->options, "camera", s->command),
@@ -137,7 +139,10 @@ static int read_layer(session *s, const char *path, const peek *p, pc_layer *lay
                                 : !given && npz  ? read_voxels(s, p->stream, path, layer)
                                                  : read_points(s, p->stream, path, layer);
     layer->drop_origin = layer->kind == PC_POINTS && s->options->drop_origin;
-    return exit_code_of(status, input_name(path), s->context);
+    PC_TRY(exit_code_of(status, input_name(path), s->context));
+    return (layer->kind != PC_POINTS && layer->kind != PC_TRIANGLES) || labels_add(s, path, &layer->cloud, &why)
+               ? EXIT_DONE
+               : report_error(input_name(path), "%s", why.text);
 }
 
 static int read_input(session *s, const char *path, pc_layer *layer) {

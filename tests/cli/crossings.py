@@ -51,7 +51,7 @@ odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,54000
 columns:x,y,z x,y,z,i=x | sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
 output:@o.ply @o.bin @o.pcd @o.npy @o.las @o.csv @o.xyz @o.d/ - | voxelize.output:@o.npz @o.npy @o.ply @o.d/ - |
 view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt | shard:1/2 2/2 |
-outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 |
+labels:../in/labels | outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 |
 cluster-list:@c.csv @c.json | core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
 """)
 CLOUDS = ['plain.bin', 'utm.ply', 'utm.xyz', 'utm.las', 'nan.bin', 'empty.bin', 'one.bin', 'same.bin', 'grid.bin', 'three.xyz',
@@ -74,7 +74,7 @@ PREFERS = table('''
 sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder | follow: folder |
 camera: d0.pgm d1.pgm | view.range: voxels.npz | view.voxel-size: voxels.npz | view.ground-truth: moved.txt |
 view.calibration: moved.txt | all: s0.bin s1.bin s2.bin | pairs: | mesh: d0.pgm d1.pgm | color: plain.bin |
-odometry.color: d0.pgm d1.pgm | truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
+odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin | truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
 odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | format: plain.bin | fields: five.pcd.bin | files-from: |
 bilateral: d0.pgm d1.pgm | level-iterations: d0.pgm d1.pgm | view.up: moved.txt
 ''')
@@ -82,7 +82,7 @@ WANTS = table('''
 null: files-from | pad: count | at-most: count | follow: recursive | scans: sweeps poses | poses: sweeps scans |
 sweeps: scans poses | seeds: count | target-camera: camera | bilateral: camera | level-iterations: camera |
 calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
-color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | label: radius | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
+color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | label: radius | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
 ''')
 
 
@@ -127,6 +127,9 @@ def make_inputs():
         os.mkdir(folder)
         for name in files:
             shutil.copy(name, folder)
+    os.mkdir('labels')
+    for name, n in [(f's{k}', 700) for k in range(5)] + [('plain', 170), ('one', 1), ('five', 150), ('integers', 150), ('time', 150)]:
+        write(f'labels/{name}.label', struct.pack(f'<{n}I', *[(i % 5 << 16) + (10, 40, 252)[i % 3] for i in range(n)]))
     os.mkdir('images')
     for k in range(2):
         depth = [int(2000 + 9 * k + 300 * (16 < u < 40 and 10 < v < 30) + 99 * math.sin(u / 5) + 80 * math.cos(v / 4))

@@ -23,6 +23,7 @@ cp cam.txt cam2.txt
 printf '1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' | tee poses/frame-000000.pose.txt > poses/frame-000001.pose.txt
 printf 'frame-000000.png\nframe-000001.png\n' > colors/list.txt
 printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
+mkdir lab && head -c 1200 a.bin | tee lab/a.label > lab/b.label
 printf 'a.bin b.bin\nb.bin a.bin\n' > pairs.txt
 printf 'a.bin\nb.bin\n' > names.txt
 printf '0\n5\n' > seeds.txt
@@ -58,6 +59,7 @@ ground-truth:FOR_VIEW poses.txt view poses.txt --ground-truth poses.txt -o m.png
 calibration:FOR_TRAJECTORY calib.txt odometry --ground-truth poses.txt --set calibration=calib.txt a.bin b.bin
 poses:FOR_FUSE poses.txt fuse --camera cam.txt --poses poses.txt frames/ -o m.ply
 color:FOR_MODEL colors/list.txt fuse --camera cam.txt --poses poses.txt --color colors/list.txt frames/ -o m.ply
+labels:FOR_LABELS lab/a.label convert --labels lab/a.label a.bin -o m.ply
 transform:FOR_CONVERT T.txt convert --transform T.txt a.bin -o m.ply
 files-from:FOR_FOLDERS names.txt info --files-from names.txt
 config:FOR_ALL sample.yaml sample --config sample.yaml a.bin -o m.bin
@@ -67,6 +69,7 @@ cat > ../found << END
 list colors/frame-000001.png fuse --camera cam.txt --poses poses.txt --color colors/list.txt frames/ -o m.ply
 folder colors/frame-000001.png fuse --camera cam.txt --poses poses.txt --color colors frames/ -o m.ply
 folder colors/frame-000001.png odometry --camera cam.txt --reference model --color colors frames/ -o m.ply
+labels lab/b.label convert --labels lab a.bin b.bin -o out/ --output-format ply
 pose poses/frame-000001.pose.txt fuse --camera cam.txt --poses poses frames/ -o m.ply
 truth poses/frame-000001.pose.txt odometry --ground-truth poses a.bin b.bin
 truth poses/frame-000001.pose.txt evaluate --ground-truth poses poses.txt

@@ -1,0 +1,98 @@
+# Labels of points: .label of SemanticKITTI beside scans, read, carried and written. tests/oracle has the majority of voxels.
+. "${0%/*}/lib.sh"
+mkdir velodyne labels
+cloud 300 > velodyne/a.bin
+cloud 500 > velodyne/b.bin
+for NAME in a:300 b:500; do # classes 40 and 10, and one of both halves full; instances
+    awk -v n=${NAME#*:} 'BEGIN { for (i = 0; i < n; i++) printf "\\0%03o\\0%03o\\0%03o\\0%03o\n", i == 7 ? 255 : i % 3 ? 40 : 10, i == 7 ? 255 : 0,
+        i % 256, i == 9 ? 255 : int(i / 256) }' | while IFS= read -r LINE; do printf '%b' "$LINE"; done > "labels/${NAME%:*}.label"
+done
+size_is labels/b.label 2000
+
+# There and back, whatever is between: the same bytes.
+quiet pcgpu convert velodyne/a.bin --labels labels -o a.ply
+says '^property ushort label$' pcgpu convert a.ply --output-format ply-ascii
+stdout_has '^property ushort instance$'
+awk 'NR > 10' "$OUT" | awk '{ print $5, $6 }' | sed -n '1p;2p;8p;10p;300p' > got
+printf '10 0\n40 1\n65535 7\n10 65289\n40 299\n' > wanted
+same got wanted
+makes a.label labels/a.label pcgpu convert a.ply -o a.label
+for TYPE in pcd las npy csv; do
+    expect 0 pcgpu convert a.ply -o a.$TYPE
+    [ $TYPE = npy ] || makes back.label labels/a.label pcgpu convert a.$TYPE -f -o back.label
+done
+gives labels/a.label pcgpu convert velodyne/a.bin --labels labels/a.label -o - --output-format label
+expect 0 pcgpu convert --threads 3 velodyne/ --labels labels/ -o out/ --output-format label
+same out/a.label labels/a.label
+same out/b.label labels/b.label
+expect 0 pcgpu convert --skip-existing velodyne/ --labels labels/ -o out/ --output-format label
+stderr_has '2 skipped'
+LAST='a pipe'
+"$PCGPU" convert - --labels labels/a.label -o - --output-format label < velodyne/a.bin > pipe.label 2> "$ERR"
+same pipe.label labels/a.label
+"$PCGPU" convert velodyne/a.bin --labels - -o label.ply < labels/a.label 2> "$ERR"
+same label.ply a.ply
+mkdir -p deep/in/x deep/labels/x && cp velodyne/a.bin deep/in/x && cp labels/a.label deep/labels/x
+makes deep/out/x/a.ply a.ply pcgpu convert -r deep/in --labels deep/labels -o deep/out/ --output-format ply
+# Without instances they are 0; a column has another name; values that do not fit.
+expect 0 pcgpu convert a.ply --columns x,y,z,label -o classes.ply
+expect 0 pcgpu convert classes.ply -o classes.label
+[ "$(od -An -v -t u2 -w4 classes.label | sed -n '2p;8p' | tr -s ' ')" = ' 40 0
+ 65535 0' ] || die 'the classes alone'
+expect 0 pcgpu convert a.ply --columns x,y,z,class=label -o class.ply
+makes named.label classes.label pcgpu convert class.ply --columns x,y,z,label=class -o named.label
+
+# Before anything is dropped or picked.
+expect 0 pcgpu sample --method random -m 50 --seed 3 velodyne/a.bin --labels labels -o picked.ply --indices picked.txt
+expect 0 pcgpu convert picked.ply -o picked.label
+od -An -v -t u4 -w4 labels/a.label | awk 'NR == FNR { at[NR - 1] = $1; next } { print at[$1] }' - picked.txt > wanted
+od -An -v -t u4 -w4 picked.label | awk '{ print $1 }' > got
+same got wanted
+expect 0 pcgpu convert velodyne/a.bin --labels labels --crop=-9,-9,-9,1.1,9,9 -o crop.ply
+says ' points, 6 columns$' pcgpu info crop.ply
+expect 0 pcgpu convert --merge velodyne --labels labels -o merged.ply
+says '^  label +uint16 +10 +65535 ' pcgpu info merged.ply
+# Voxels: as from the cloud with the columns.
+expect 0 pcgpu voxelize --voxel-size 1 a.ply -o voxels.ply
+makes labelled.ply voxels.ply pcgpu voxelize --voxel-size 1 velodyne/a.bin --labels labels -o labelled.ply
+expect 0 pcgpu voxelize --voxel-size 1 velodyne --labels labels --batch --range=-9,-9,-9,9,9,9 -o batch.npz --json log
+grep -q '"columns": 6,' log || die "the batch has: $(cat log)"
+for I in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat velodyne/b.bin velodyne/b.bin velodyne/b.bin; done > big.bin
+expect 1 pcgpu voxelize --cpu --voxel-size 1 --set memory=1M big.bin --labels labels -o x.ply
+stderr_is_one '^pcgpu: big\.bin: .* a file in pieces has no --labels; leave it out'
+
+# Errors name the file, the numbers and the remedy.
+expect 1 pcgpu convert velodyne/a.bin --labels labels/b.label -o x.ply
+stderr_is 'pcgpu: velodyne/a.bin: labels/b.label: 2000 bytes, and 300 records of the scan have labels of 4 bytes each, 1200; give the labels of this scan'
+head -c 1199 labels/a.label > short.label
+expect 1 pcgpu convert velodyne/a.bin --labels short.label -o x.ply
+stderr_has 'short\.label: 1199 bytes, and 300 records .* 1200; '
+rm labels/b.label
+expect 1 pcgpu convert velodyne/ --labels labels -o x/ --output-format ply
+stderr_has '^pcgpu: velodyne/b\.bin: labels/b\.label: No such file or directory; give a file that can be read$'
+present x/a.ply
+absent x/b.ply
+rm -r x
+expect 1 pcgpu convert --dry-run velodyne/ --labels labels -o x/
+stderr_has '^pcgpu: labels/b\.label: No such file'
+expect 1 pcgpu convert a.ply --labels labels -o x.ply
+stderr_is 'pcgpu: a.ply: has a column label or instance already; leave --labels out'
+expect 1 pcgpu convert velodyne/a.bin -o x.label
+stderr_is 'pcgpu: x.label: holds labels, and the cloud has no column label; give --labels, or name a column, such as --columns x,y,z,label=classification of convert'
+printf '0 0 0 0.5\n' | floats > half.bin
+expect 1 pcgpu convert half.bin --columns x,y,z,label=intensity -o x.label
+stderr_is 'pcgpu: x.label: point 0 has the label 0.5, and a .label holds whole numbers from 0 to 65535; write .ply'
+expect 1 pcgpu convert labels/a.label -o x.ply
+stderr_is 'pcgpu: labels/a.label: holds the labels of a scan and not its points; give the scan, and this file to --labels'
+absent x.ply x.label
+
+# What a file of labels has.
+expect 0 pcgpu info labels/a.label
+stdout_is 'labels/a.label: labels of SemanticKITTI, 300 points
+  class    10 car                         100 points, 33.33 %
+  class    40 road                        199 points, 66.33 %
+  class 65535 unknown                       1 points,  0.33 %'
+says '"kind": "labels", "points": 300, "classes": \[\{"class": 10, "name": "car", "points": 100\}, ' pcgpu info labels/a.label --json -
+expect 1 pcgpu info short.label
+stderr_is 'pcgpu: short.label: 1199 bytes are not whole labels of 4 bytes; copy the file again'
+finish
