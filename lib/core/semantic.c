@@ -4,8 +4,7 @@
 
 #include <stddef.h>
 
-/* By class. */
-static const pc_label labels[] = {
+const pc_label pc_labels[PC_LABELS] = {
     {0, 0x000000, "unlabeled"},
     {1, 0xff0000, "outlier"},
     {10, 0x6496f5, "car"},
@@ -43,14 +42,14 @@ static const pc_label labels[] = {
 };
 
 const pc_label *pc_label_of(float value) {
-    int low = 0, high = (int)(sizeof labels / sizeof *labels) - 1;
+    int low = 0, high = PC_LABELS - 1;
     while (low < high) {
         const int middle = (low + high) / 2;
-        if ((float)labels[middle].value < value) {
+        if ((float)pc_labels[middle].value < value) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return (float)labels[low].value == value ? &labels[low] : NULL;
+    return (float)pc_labels[low].value == value ? &pc_labels[low] : NULL;
 }

@@ -10,6 +10,9 @@ typedef struct pc_label {
     const char *name;
 } pc_label;
 
+enum { PC_LABELS = 34 };
+extern const pc_label pc_labels[PC_LABELS]; /* by value */
+
 /* The class with this value, or NULL. */
 const pc_label *pc_label_of(float value);
 

@@ -91,7 +91,12 @@ static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page
     }
     fputs(",\"palettes\":{", t->stream);
     write_palettes(t);
-    fputs("\"\":\"\"},\n\"layers\":[", t->stream);
+    fputs("\"\":\"\"},\n\"labels\":[", t->stream);
+    for (int i = 0; i < PC_LABELS; i++) {
+        fprintf(t->stream, "%s[%d,\"%06x\",\"%s\"]", i ? "," : "", pc_labels[i].value, (unsigned)pc_labels[i].color,
+                pc_labels[i].name);
+    }
+    fputs("],\n\"layers\":[", t->stream);
     for (int i = 0; i < scene->count; i++) {
         fputs(i ? ",\n" : "\n", t->stream);
         page_write_layer(t, &pages[i]);

@@ -71,6 +71,7 @@ void page_write_layer(page_text *t, const page_layer *p) {
     write_columns(t, p);
     fprintf(t->stream, ",\"rgb\":%s", p->rgb ? "true" : "false");
     write_name(t, "classes", p, p->classes);
+    fprintf(t->stream, ",\"labels\":%s", p->classes >= 0 && p->classes == pc_layer_labels(l) ? "true" : "false");
     write_name(t, "normals", p, p->normals);
     write_name(t, "intensity", p, p->intensity);
     fputc('}', t->stream);

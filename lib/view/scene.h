@@ -6,6 +6,7 @@
 #include "buffer.h"
 #include "cloud.h"
 #include "pcgpu.h"
+#include "semantic.h"
 
 #include <math.h>
 
@@ -17,7 +18,8 @@ typedef enum pc_paint {
     PC_PAINT_COLUMN,   /* a value of a column, by the scale of the scene */
     PC_PAINT_ORDER,    /* the index */
     PC_PAINT_DISTANCE, /* from the origin of the file, which is the sensor of a scan */
-    PC_PAINT_CLASS,    /* a whole number of a column: a colour per class */
+    PC_PAINT_CLASS,    /* a whole number of a column: a colour per class, */
+    PC_PAINT_LABEL,    /* or that of a class of SemanticKITTI */
     PC_PAINT_RGB,      /* three adjacent columns, red green blue */
     PC_PAINT_NORMAL    /* three adjacent columns, nx ny nz */
 } pc_paint;
@@ -127,6 +129,8 @@ static inline uint32_t pc_palette_color(const pc_painter *c, float value) {
 }
 
 uint32_t pc_layer_color_other(const pc_layer *l, const float *p);
+/* The column label of a layer with columns of integers label and instance, the labels of SemanticKITTI; or -1. */
+int pc_layer_labels(const pc_layer *l);
 
 /* 0xRRGGBB of row i. */
 static inline uint32_t pc_color_of(const pc_painter *c, const float *p, int64_t i) {

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { MOST_NAMES = 8, WHITE = 0xf2f4f6, PALE = 0xa8b0ba };
+enum { MOST_NAMES = 8, WHITE = 0xf2f4f6, PALE = 0xa8b0ba, UNLABELED = 0x9aa0a6 };
 
 float text_height(const pc_view *view) {
     const float by_height = (float)view->height * 0.0115f, by_width = (float)view->width * 0.009f;
@@ -196,6 +196,37 @@ static void draw_scale(const pc_scene *scene, const pc_view *view, pc_picture *p
     draw_text(p, left, y - 0.8f * h, h, PALE, s->name);
 }
 
+/* The classes of the layers with labels, those of most points first. */
+static void draw_classes(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
+    int64_t counts[PC_LABELS] = {0};
+    float y = edge + h, width = 0;
+    for (int i = 0; i < scene->count; i++) {
+        const pc_layer *l = &scene->layers[i];
+        for (int64_t k = 0; l->paint == PC_PAINT_LABEL && k < l->cloud.rows; k++) {
+            const float *row = pc_layer_row(l, k);
+            const pc_label *label = pc_layer_shows(l, row) ? pc_label_of(row[l->column]) : NULL;
+            counts[label ? label - pc_labels : 0] += label != NULL;
+        }
+    }
+    for (int i = 0; i < PC_LABELS; i++) {
+        const float w = counts[i] > 0 ? text_width(h, pc_labels[i].name) : 0;
+        width = w > width ? w : width;
+    }
+    const float left = (float)view->width - edge - width;
+    for (; y < 0.9f * (float)view->height; y += 1.6f * h) {
+        int best = 0;
+        for (int i = 1; i < PC_LABELS; i++) {
+            best = counts[i] > counts[best] ? i : best;
+        }
+        if (counts[best] == 0) {
+            break;
+        }
+        counts[best] = 0;
+        fill_box(p, left - 1.7f * h, y - h, h, h, best > 0 ? pc_labels[best].color : UNLABELED);
+        draw_text(p, left, y, h, WHITE, pc_labels[best].name);
+    }
+}
+
 static void draw_scale_bar(const pc_view *view, pc_picture *p, float edge, float h) {
     char text[48];
     const double length = round_length(p->metres_per_pixel * 0.2 * (double)view->width);
@@ -214,6 +245,7 @@ void draw_legend(const pc_scene *scene, const pc_view *view, pc_picture *p) {
     }
     const float h = text_height(view), edge = 1.5f * h;
     draw_names(scene, view, p, edge, h);
+    draw_classes(scene, view, p, edge, h);
     if (scene->scale.used) {
         draw_scale(scene, view, p, edge, h);
     }

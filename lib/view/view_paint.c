@@ -27,6 +27,18 @@ static int class_column(const pc_layer *l) {
     return column_of(l, names);
 }
 
+int pc_layer_labels(const pc_layer *l) {
+    static const char *const names[] = {"label", "instance"};
+    int columns[2];
+    bool whole = true;
+    for (int i = 0; i < 2; i++) {
+        columns[i] = pcgpu_cloud_column(&l->cloud, names[i]);
+        const int type = columns[i] < 0 ? PCGPU_FLOAT32 : l->cloud.types[columns[i]];
+        whole = whole && type >= PCGPU_INT8 && type <= PCGPU_UINT32;
+    }
+    return whole ? columns[0] : -1;
+}
+
 static int rgb_column(const pc_layer *l) {
     static const char *const reds[] = {"red", "r", "diffuse_red", NULL},
                              *const greens[] = {"green", "g", "diffuse_green", NULL},
@@ -91,6 +103,8 @@ static pcgpu_status paint_layer(pcgpu_context *context, const pc_scene *scene, p
         set_height(scene, l);
     } else if (strcmp(what, "intensity") == 0) {
         return set_column(context, l, PC_PAINT_COLUMN, intensity_column(l), what);
+    } else if (strcmp(what, "class") == 0 && pc_layer_labels(l) >= 0) {
+        return set_column(context, l, PC_PAINT_LABEL, pc_layer_labels(l), what);
     } else if (strcmp(what, "class") == 0) {
         return set_column(context, l, PC_PAINT_CLASS, class_column(l),
                           "column of classes (classification, class, label)");
@@ -106,9 +120,13 @@ static pcgpu_status paint_layer(pcgpu_context *context, const pc_scene *scene, p
 
 uint32_t pc_layer_color_other(const pc_layer *l, const float *p) {
     const float *v = p + l->column;
-    if (l->paint == PC_PAINT_CLASS) {
+    const pc_label *label = l->paint == PC_PAINT_LABEL && *v != 0.0f ? pc_label_of(*v) : NULL; /* 0, black, is grey */
+    if (l->paint == PC_PAINT_CLASS || l->paint == PC_PAINT_LABEL) {
         const float c = *v;
-        return c == 0.0f ? 0x9aa0a6u : c > 0.0f && c < 1e6f ? pc_class_color((int)c - 1) : 0x808080u;
+        return label                  ? label->color
+               : c == 0.0f            ? 0x9aa0a6u
+               : c > 0.0f && c < 1e6f ? pc_class_color((int)c - 1)
+                                      : 0x808080u;
     }
     uint32_t rgb = 0;
     for (int k = 0; k < 3; k++) {
@@ -161,6 +179,9 @@ const char *pc_scene_default_paint(const pc_scene *scene) {
     }
     if (all_have(scene, rgb_column) && !pc_scene_is_black(scene)) {
         return "rgb";
+    }
+    if (all_have(scene, pc_layer_labels)) {
+        return "class";
     }
     if (others > 1) {
         return "file";

@@ -61,6 +61,30 @@ for I in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat velodyne/b.b
 expect 1 pcgpu voxelize --cpu --voxel-size 1 --set memory=1M big.bin --labels labels -o x.ply
 stderr_is_one '^pcgpu: big\.bin: .* a file in pieces has no --labels; leave it out'
 
+# A picture has the colours of SemanticKITTI (road, car; the class 65535 is no class of theirs), and its legend their names.
+case $0 in /*) HERE=${0%/*} ;; *) HERE=$OLDPWD/${0%/*} ;; esac
+if command -v python3 > "$OUT"; then
+    says '"color": "class"' pcgpu view --from top --size 200x150 velodyne/a.bin --labels labels -o a.png --json -
+    for COLOR in ff00ff 6496f5; do
+        [ "$(python3 -S "$HERE/picture.py" a.png $COLOR | awk '{ print ($1 > 99) }')" = 1 ] || die "no pixels of $COLOR"
+        checked
+    done
+    makes b.png a.png pcgpu view --from top --size 200x150 a.ply -o b.png
+    expect 0 pcgpu view --from top --size 200x150 classes.ply -o c.png # not of SemanticKITTI
+    differ c.png a.png
+    expect 0 pcgpu view --from top --size 800x600 a.ply --color class -o named.png
+    expect 0 pcgpu view --from top --size 800x600 classes.ply --color class -o plain.png
+    [ "$(python3 -S "$HERE/picture.py" named.png ff00ff | awk '{ print ($1 > 99) }')$(python3 -S "$HERE/picture.py" plain.png ff00ff |
+        awk '{ print $1 }')" = 10 ] || die 'the colours of classes alone'
+else
+    skip_part pictures 'python3 is needed'
+fi
+expect 0 pcgpu view velodyne/a.bin --labels labels -o a.html
+grep -q '\[10,"6496f5","car"\],.*\[48,"4b004b","sidewalk"\],.*\[259,"0000ff","moving-other-vehicle"\]\]' a.html || die 'the names in the page'
+grep -q '"classes":"label","labels":true,' a.html || die 'the labels of the layer'
+expect 0 pcgpu view classes.ply -o c.html
+grep -q '"classes":"label","labels":false' c.html || die 'the layer without instances'
+
 # Errors name the file, the numbers and the remedy.
 expect 1 pcgpu convert velodyne/a.bin --labels labels/b.label -o x.ply
 stderr_is 'pcgpu: velodyne/a.bin: labels/b.label: 2000 bytes, and 300 records of the scan have labels of 4 bytes each, 1200; give the labels of this scan'

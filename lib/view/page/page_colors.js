@@ -2,6 +2,7 @@
 const rgbOf = (hex) => [0, 2, 4].map((k) => parseInt(hex.slice(k, k + 2), 16));
 const palette = (name) => Uint8Array.from(scene.palettes[name].match(/../g), (h) => parseInt(h, 16));
 const classColors = palette('classes');
+const labelOf = new Map(scene.labels.map(([value, color, name]) => [value, {color: value ? rgbOf(color) : [154, 160, 166], name}]));
 const onlyLines = scene.layers.every((l) => l.kind === 'line');
 const paints = [];  // {key, label, unit}
 const state = {color: '', map: scene.map, limits: [0, 1], scaled: false};
@@ -82,11 +83,24 @@ function paint(layer) {
   else if (key === 'rgb' && layer.rgb) each((i) => layer.rgb.subarray(3 * i, 3 * i + 3));
   else if (normals) each((i) => normals.map((c) => 127.5 + 127.5 * valueOf(c, i)));
   else if (classes) each((i) => {
-    const v = valueOf(classes, i), k = (v - 1) % (classColors.length / 3) * 3;
-    return v === 0 ? [154, 160, 166] : v > 0 ? classColors.subarray(k, k + 3) : grey;
+    const v = Math.round(valueOf(classes, i)), k = (v - 1) % (classColors.length / 3) * 3, label = layer.labels && labelOf.get(v);
+    return label ? label.color : v === 0 ? [154, 160, 166] : v > 0 ? classColors.subarray(k, k + 3) : grey;
   });
   else each(() => grey);
   return out;
+}
+
+// The labels of the layers, those of most points first.
+function labelsShown() {
+  const counts = new Map();
+  for (const layer of scene.layers) {
+    const classes = state.color === 'class' && layer.labels && layer.column(layer.classes);
+    for (let i = 0; classes && i < layer.count; i++) {
+      const label = labelOf.get(Math.round(valueOf(classes, i)));
+      if (label) counts.set(label, (counts.get(label) || 0) + 1);
+    }
+  }
+  return [...counts].sort((a, b) => b[1] - a[1]).map(([label]) => label);
 }
 
 function chooseColor(key, limits) {

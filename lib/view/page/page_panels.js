@@ -48,6 +48,12 @@ function scaleText(v, width) {
 }
 
 function showLegend() {
+  $('classes').replaceChildren();
+  for (const label of labelsShown()) {
+    const line = element('div', $('classes'));
+    element('span', line, 'swatch').style.background = `rgb(${label.color})`;
+    element('span', line, '', label.name);
+  }
   $('legend').hidden = !state.scaled;
   if (!state.scaled) return;
   const [low, high, below, above] = state.limits, paint = paints.find((p) => p.key === state.color), ramp = $('ramp').getContext('2d');
