@@ -37,7 +37,8 @@ static const list_kind text_boxes = {
     "frame of a camera: convert them first",
     NULL};
 
-/* An array (K, 7), or with more columns. float64 is rounded to float32 about an offset, without the warning of clouds. */
+/* An array (K, 7), or with more columns. float64 is rounded to float32 about an offset, without the warning of
+ * clouds. */
 static int read_array(const char *path, box_list *list) {
     pcgpu_context *context;
     pcgpu_settings settings;

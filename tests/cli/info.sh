@@ -93,7 +93,7 @@ says '^twelve\.txt: xyz, 2 points, 12 columns$' "$PCGPU" info twelve.txt
 
 # Configurations: for which commands, what the keys mean.
 expect 0 "$PCGPU" info "$PCGPU_SOURCE/configs/pillar.yaml"
-stdout_has 'a configuration that these commands can read: sample, voxelize, register, odometry, .*info$'
+stdout_has 'a configuration that these commands can read: sample, voxelize, filter, register, odometry, .*info$'
 stdout_has '^    voxel_size: \[0\.16, 0\.16, 4\]   # Size of a voxel in metres$'
 stdout_has '^    features: "points"   # the points themselves, padded with zeros$'
 stdout_has '^  the grid has 432 x 496 x 1 cells$'

@@ -172,11 +172,11 @@ while read -r folder most; do
     lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
-cmd 20040
-lib 44540
+cmd 20650
+lib 45000
 cuda 13600
-python 5210
-tests 44640
+python 5420
+tests 45500
 END
 
 # The most lines of the documents, and the most words of the manual.
