@@ -51,7 +51,7 @@ odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,54000
 columns:x,y,z x,y,z,i=x | sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
 output:@o.ply @o.bin @o.pcd @o.npy @o.las @o.csv @o.xyz @o.d/ - | voxelize.output:@o.npz @o.npy @o.ply @o.d/ - |
 view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt | shard:1/2 2/2 |
-labels:../in/labels | outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 |
+labels:../in/labels | boxes:../in/boxes.txt | outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 |
 cluster-list:@c.csv @c.json | core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
 """)
 CLOUDS = ['plain.bin', 'utm.ply', 'utm.xyz', 'utm.las', 'nan.bin', 'empty.bin', 'one.bin', 'same.bin', 'grid.bin', 'three.xyz',
@@ -82,7 +82,7 @@ WANTS = table('''
 null: files-from | pad: count | at-most: count | follow: recursive | scans: sweeps poses | poses: sweeps scans |
 sweeps: scans poses | seeds: count | target-camera: camera | bilateral: camera | level-iterations: camera |
 calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
-color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | label: radius | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
+color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes | label: radius | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
 ''')
 
 
@@ -143,6 +143,7 @@ def make_inputs():
     write('moved.tum', ''.join(tum % (k * 0.1 + 0.003, 0.21 * k, 0.01 * k) for k in range(5)))
     write('two.txt', pose % (0, 0) + pose % (0.01, 0))
     write('init.txt', pose % (0.1, 0))
+    write('boxes.txt', '0 0 0 9 9 9 0.3\n500005 5400005 2 9 9 9 1\n')
     write('times.txt', ''.join('%g\n' % (k * 0.1) for k in range(5)))
     write('scans.txt', ''.join(f's{k}.bin {k * 0.1}\n' for k in range(5)))
     write('seeds.txt', '0\n')
