@@ -67,7 +67,9 @@ typedef struct pcgpu_map_stats {
  * - intensity: the mean of its points, each rounded to 2^-16, where all scans have this column;
  * - nx ny nz: the unit normal of the points in the voxel and its neighbours in the tile, on the side from which the
  *   voxel was seen first; 0 0 0 where these are fewer than 6 points or no plane;
- * - seen: the number of scans with a point in the voxel.
+ * - seen: the number of scans with a point in the voxel;
+ * - label: that of most of its points, the lower on ties, where all scans have a column label of uint8 or uint16, with
+ *   at most 255 different values in all.
  *
  * A coordinate beyond 1024 m gets an offset, as from a reader of files. *points belongs to the map, until it is closed;
  * its data is in the file when the voxels did not fit into `memory`. No scan can be added afterwards. Errors: MEMORY,

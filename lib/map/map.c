@@ -42,7 +42,9 @@ pcgpu_status pcgpu_map_open(pcgpu_context *context, const pcgpu_map_params *para
     if (!m) {
         return pc_fail_memory(context, sizeof *m, "a map");
     }
-    *m = (pcgpu_map){.context = context, .file = {.fd = -1}, .has_intensity = true};
+    m->context = context;
+    m->file.fd = -1;
+    m->has_intensity = m->has_labels = true;
     m->stats.params = *params;
     pcgpu_status status = check(context, params);
     if (status == PCGPU_OK && params->folder) {
@@ -107,7 +109,8 @@ typedef struct placing {
     const int32_t *home; /* a tile */
     double voxel;
     bool drop_origin;
-    int intensity; /* its column, or -1 */
+    int intensity, label; /* their columns, or -1 */
+    const uint8_t *label_number;
     placed *to;
 } placing;
 
@@ -122,6 +125,7 @@ static void place_point(const placing *a, const float *row, placed *out) {
     const double x = o[0] + (double)row[0], y = o[1] + (double)row[1], z = o[2] + (double)row[2];
     out->tile = 0;
     out->point.key = 0;
+    out->point.label = a->label >= 0 ? a->label_number[(int)row[a->label] & UINT16_MAX] : 0;
     out->point.intensity = a->intensity >= 0 ? fixed_intensity(row[a->intensity]) : 0;
     if (!(x - x == 0.0 && y - y == 0.0 && z - z == 0.0)) {
         out->tile = NOT_FINITE;
@@ -227,6 +231,26 @@ static pcgpu_status add_points(pcgpu_map *m, const placed *points, int64_t n, co
                   : PCGPU_OK;
 }
 
+/* Numbers the labels of a scan. Returns their column, or -1 where it has none or they are too many. */
+static int number_labels(pcgpu_map *m, const pcgpu_cloud *scan) {
+    const int column = pcgpu_cloud_column(scan, "label");
+    m->has_labels =
+        m->has_labels && column >= 3 && (scan->types[column] == PCGPU_UINT8 || scan->types[column] == PCGPU_UINT16);
+    for (int64_t i = 0; i < scan->rows && m->has_labels; i++) {
+        const float value = scan->data[i * scan->columns + column];
+        const uint16_t label = value >= 0.0f && value <= 65535.0f ? (uint16_t)value : 0;
+        if (m->label_number[label] == 0 && m->label_count == PC_MAP_LABELS) {
+            pc_log(m->context, PCGPU_LOG_WARNING, "the scans have more than %d labels, so the map has no column label",
+                   PC_MAP_LABELS);
+            m->has_labels = false;
+        } else if (m->label_number[label] == 0) {
+            m->labels[++m->label_count] = label;
+            m->label_number[label] = (uint8_t)m->label_count;
+        }
+    }
+    return m->has_labels ? column : -1;
+}
+
 static pcgpu_status add_scan(pcgpu_map *m, const pcgpu_cloud *scan, const double T[16]) {
     const pcgpu_map_params *p = &m->stats.params;
     const int64_t n = scan->rows;
@@ -236,7 +260,15 @@ static pcgpu_status add_scan(pcgpu_map *m, const pcgpu_cloud *scan, const double
     if (!points || !touched) {
         return pc_fail_memory(m->context, (uint64_t)n * sizeof *points, "the points of the scan");
     }
-    placing a = {scan, T, m->home, p->voxel, p->drop_origin, pcgpu_cloud_column(scan, "intensity"), points};
+    placing a = {.scan = scan,
+                 .T = T,
+                 .home = m->home,
+                 .voxel = p->voxel,
+                 .drop_origin = p->drop_origin,
+                 .intensity = pcgpu_cloud_column(scan, "intensity"),
+                 .label = number_labels(m, scan),
+                 .label_number = m->label_number,
+                 .to = points};
     m->has_intensity = m->has_intensity && a.intensity >= 3;
     pc_run_ranges(m->context, n, 8192, place_points, &a);
     if (!find_tiles(m, points, n, touched, &count)) {

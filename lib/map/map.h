@@ -29,13 +29,14 @@ enum {
     PC_MAP_SIDE = 1 << PC_MAP_SIDE_BITS,
     PC_MAP_STEPS = 1024,            /* of a coordinate in a voxel */
     PC_MAP_HALF = PC_MAP_STEPS / 2, /* its middle */
-    PC_MAP_FULL = 8191              /* points that the sums of a record can hold */
+    PC_MAP_FULL = 8191,             /* points that the sums of a record can hold */
+    PC_MAP_LABELS = 255             /* different labels, numbered from 1 */
 };
 
 /* Part of what fell into a voxel; the voxel is the sum of all its records, in memory and in the file. A record that is
- * full gets a successor. */
+ * full gets a successor. The points with a label are counted in records of their own, which have no sums. */
 typedef struct pc_map_record {
-    uint32_t key;         /* of the voxel in its tile: z, y, x, 8 bits each */
+    uint32_t key;         /* the number of a label or 0, then the voxel in its tile: z, y, x, 8 bits each */
     uint32_t first, last; /* scans with a point in it */
     uint32_t seen;        /* number of such scans, without those of an earlier record */
     uint32_t points;
@@ -76,6 +77,7 @@ typedef struct pc_map_tiles {
 typedef struct pc_map_point {
     uint32_t key;
     uint16_t at[3]; /* steps */
+    uint8_t label;  /* its number, 0: none */
     int64_t intensity;
 } pc_map_point;
 
@@ -123,6 +125,7 @@ void pc_map_panoramas_free(pc_map_panoramas *p);
 
 typedef struct pc_map_voxel {
     uint32_t key, first, seen;
+    uint16_t label; /* of most points, the lower on ties */
     int64_t points, sum[3], moment[6], intensity;
 } pc_map_voxel;
 
@@ -143,7 +146,10 @@ struct pcgpu_map {
     pc_map_file file;
     pc_map_tiles tiles;
     pc_map_panoramas panoramas;
-    bool has_intensity, finished;
+    bool has_intensity, has_labels, finished;
+    uint8_t label_number[UINT16_MAX + 1]; /* by label; 0: not met */
+    uint16_t labels[PC_MAP_LABELS + 1];   /* by number */
+    int label_count;
     pc_buffer sensors;               /* of each scan: where it was, three double, metres */
     pc_buffer scan, sorted, touched; /* of pcgpu_map_add */
     pcgpu_cloud points;              /* finished */

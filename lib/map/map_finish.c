@@ -11,11 +11,11 @@
 /* ---- the cloud --------------------------------------------------------------------------------------------------- */
 
 static void name_columns(pcgpu_map *m) {
-    static const char *const names[] = {"x", "y", "z", "intensity", "nx", "ny", "nz", "seen"};
+    static const char *const names[] = {"x", "y", "z", "intensity", "nx", "ny", "nz", "seen", "label"};
     pcgpu_cloud *c = &m->points;
-    for (int k = 0; k < 8; k++) {
-        if (k != 3 || m->has_intensity) {
-            c->types[c->columns] = k == 7 ? PCGPU_UINT32 : PCGPU_FLOAT32;
+    for (int k = 0; k < 9; k++) {
+        if (k == 3 ? m->has_intensity : k < 8 || (m->has_labels && m->label_count > 0)) {
+            c->types[c->columns] = k == 7 ? PCGPU_UINT32 : k == 8 ? PCGPU_UINT16 : PCGPU_FLOAT32;
             snprintf(c->names[c->columns++], PCGPU_NAME_SIZE, "%s", names[k]);
         }
     }
@@ -61,7 +61,10 @@ static void fill_row(const pcgpu_map *m, const pc_map_tile *tile, const pc_map_v
     for (int k = 0; k < 3; k++) {
         *row++ = normal[k] == 0.0 ? 0.0f : (float)(facing < 0.0 ? -normal[k] : normal[k]);
     }
-    *row = (float)a->seen;
+    *row++ = (float)a->seen;
+    if (m->has_labels && m->label_count > 0) {
+        *row = (float)a->label;
+    }
 }
 
 static pcgpu_status write_tile(writing *w, const pc_map_tile *tile, const pc_map_voxels *v) {

@@ -90,6 +90,15 @@ static void add_point(pc_map_record *r, uint32_t scan, const pc_map_point *p) {
     r->intensity += p->intensity;
 }
 
+static void add_vote(pc_map_tile *tile, uint32_t scan, const pc_map_point *p) {
+    const uint32_t key = (uint32_t)p->label << 3 * PC_MAP_SIDE_BITS | p->key;
+    int64_t at = find(tile, key, scan);
+    at = at >= 0 && tile->records[at].points == PC_MAP_FULL ? append(tile, key, scan, 0) : at;
+    if (at >= 0) {
+        tile->records[at].points++;
+    }
+}
+
 /* Finds the records of a few points before it adds to the first, so that they come from memory together. */
 void pc_map_tile_add(pc_map_tile *tile, uint32_t scan, const pc_map_point *points, int64_t count) {
     enum { AHEAD = 16 };
@@ -114,6 +123,9 @@ void pc_map_tile_add(pc_map_tile *tile, uint32_t scan, const pc_map_point *point
             }
             if (!tile->failed) {
                 add_point(&tile->records[found[i]], scan, &p[i]);
+            }
+            if (!tile->failed && p[i].label > 0) {
+                add_vote(tile, scan, &p[i]);
             }
         }
     }

@@ -29,13 +29,14 @@ static pcgpu_status gather(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxels 
     return PCGPU_OK;
 }
 
-/* Keys and records, sorted by keys of 24 bits in three passes; the result is in the first half of `order`. */
-static uint64_t *sort(const pc_map_record *records, int64_t n, uint64_t *order) {
+/* Keys and records, sorted by the 24 bits of the voxel, then, if there are labels, by those of the label. */
+static uint64_t *sort(const pc_map_record *records, int64_t n, bool labels, uint64_t *order) {
     uint64_t *from = order, *to = order + n;
     for (int64_t i = 0; i < n; i++) {
         from[i] = (uint64_t)records[i].key << 32 | (uint64_t)i;
     }
-    for (int shift = 32; shift < 32 + 3 * PC_MAP_SIDE_BITS; shift += PC_MAP_SIDE_BITS) {
+    for (int pass = labels ? 0 : 1; pass < 4; pass++) {
+        const int shift = 32 + PC_MAP_SIDE_BITS * (pass == 0 ? 3 : pass - 1);
         int64_t starts[PC_MAP_SIDE + 1] = {0};
         for (int64_t i = 0; i < n; i++) {
             starts[(from[i] >> shift & (PC_MAP_SIDE - 1)) + 1]++;
@@ -66,14 +67,28 @@ static void add_record(pc_map_voxel *v, const pc_map_record *r) {
     }
 }
 
-static int64_t merge(const pc_map_record *records, const uint64_t *order, int64_t n, pc_map_voxel *voxels) {
-    int64_t count = 0;
+static int64_t merge(const pcgpu_map *m, const pc_map_record *records, const uint64_t *order, int64_t n,
+                     pc_map_voxel *voxels) {
+    int64_t count = 0, votes = 0, most = 0;
+    uint32_t last = 0;
     for (int64_t i = 0; i < n; i++) {
         const pc_map_record *r = &records[order[i] & UINT32_MAX];
-        if (count == 0 || voxels[count - 1].key != r->key) {
-            voxels[count++] = (pc_map_voxel){.key = r->key};
+        const uint32_t number = r->key >> 3 * PC_MAP_SIDE_BITS, key = r->key & ((1u << 3 * PC_MAP_SIDE_BITS) - 1);
+        if (count == 0 || voxels[count - 1].key != key) {
+            voxels[count++] = (pc_map_voxel){.key = key};
+            most = 0;
         }
-        add_record(&voxels[count - 1], r);
+        pc_map_voxel *v = &voxels[count - 1];
+        if (number == 0) {
+            add_record(v, r);
+            continue;
+        }
+        votes = r->key == last ? votes + r->points : r->points;
+        last = r->key;
+        if (votes > most || (votes == most && m->labels[number] < v->label)) {
+            most = votes;
+            v->label = m->labels[number];
+        }
     }
     return count;
 }
@@ -209,7 +224,7 @@ pcgpu_status pc_map_voxels_of(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxe
     uint64_t *order = pc_buffer_take(&v->order, 2 * ((size_t)n + 1) * sizeof *order, false);
     v->voxels = pc_buffer_take(&v->memory, ((size_t)n + 1) * sizeof *v->voxels, false);
     if (order && v->voxels) {
-        v->count = merge(v->records.memory, sort(v->records.memory, n, order), n, v->voxels);
+        v->count = merge(m, v->records.memory, sort(v->records.memory, n, m->label_count > 0, order), n, v->voxels);
     }
     if (!order || !v->voxels || !take_columns(v)) {
         return pc_fail_memory(m->context, (uint64_t)n * sizeof *v->voxels, "the voxels of a tile");

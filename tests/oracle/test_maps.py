@@ -1,13 +1,14 @@
 """test_maps.py DRIVE: the map of odometry -o against NumPy, from the scans and the poses that the program wrote: voxels, means, times
 seen, intensity, normals (also against Open3D's, where that is installed), and what is left out because it moved, against
 labels and against rays that are followed from voxel to voxel. The scans are of a town with moving cars, rendered by DRIVE
-(tests/scene/drive.c). Costs 7 s."""
+(tests/scene/drive.c). Costs 10 s."""
 import subprocess
 import sys
 
 import numpy as np
 
 import common
+import oracle
 from common import check, equal, part_skipped, passed
 
 FRAMES, STEPS, VOXEL = 40, 450, 0.2
@@ -38,7 +39,8 @@ class Points:
     def __init__(self, folder, poses):
         scans = [common.read_bin(folder / f'{i:06d}.bin') for i in range(FRAMES)]
         self.scan = np.repeat(np.arange(FRAMES), [len(s) for s in scans])
-        self.moving = np.concatenate([np.fromfile(folder / f'{i:06d}.label', '<u4') for i in range(FRAMES)]) == MOVING
+        self.label = np.concatenate([np.fromfile(folder / f'{i:06d}.label', '<u4') for i in range(FRAMES)]).astype('<u2')
+        self.moving = self.label == MOVING
         rows = np.concatenate(scans)
         T, p = poses[self.scan], rows[:, :3].astype(float)
         # In the order of the sum that the program has, since a voxel hangs on the last bit.
@@ -103,10 +105,14 @@ def check_voxels(rows, points, voxels):
     off = np.abs(at - VOXEL * voxels.mean).max()
     check(off < VOXEL / STEPS_OF_VOXEL + 1e-5, 'means', f'{off} m off')
     equal('times seen', rows['seen'], voxels.seen.astype(np.uint32))
+    check(rows.dtype['label'] == '<u2', 'the type of labels', rows.dtype)
+    equal('labels', rows['label'], oracle.majority(points.label, voxels.of, len(voxels.keys)))
+    several = (np.bincount(np.unique(voxels.of * 65536 + points.label) // 65536) > 1).sum()
+    check(several > 100, 'voxels with several labels', several)
     off_intensity = np.abs(rows['intensity'] - voxels.intensity).max()
     check(off_intensity < 2**-16 + 1e-6, 'intensity', f'{off_intensity} off')
     passed(f'{len(rows)} voxels of {len(points.scan)} points in their order; means at most {1e6 * off:.0f} um off, intensity {off_intensity:.1e};'
-           f' seen up to {voxels.seen.max()} times')
+           f' seen up to {voxels.seen.max()} times; {several} have several labels')
     return at
 
 
@@ -185,11 +191,18 @@ def check_moved(kept, left, points, voxels):
 def main(drive):
     with common.scratch() as folder:
         make_drive(drive, folder)
-        options = ['odometry', '--quiet', '--map-voxel', VOXEL, *sorted(folder.glob('*.bin'))]
+        plain = ['odometry', '--quiet', '--map-voxel', VOXEL, *sorted(folder.glob('*.bin'))]
+        options = [*plain, '--labels', folder]
         common.run(*options, '--trajectory', folder / 'kept.txt', '--set', 'keep-moving', '-o', folder / 'kept.ply')
         common.run(*options, '--trajectory', folder / 'left.txt', '-o', folder / 'left.ply')
         equal('poses', (folder / 'left.txt').read_bytes() == (folder / 'kept.txt').read_bytes(), True)
+        common.run(*options, '--trajectory', folder / 'disk.txt', '--set', 'memory=1M', '-o', folder / 'disk.ply')
+        equal('labels on disk', (folder / 'disk.ply').read_bytes() == (folder / 'left.ply').read_bytes(), True)
+        common.run(*plain, '--trajectory', folder / 'plain.txt', '-o', folder / 'plain.ply')
         kept, left = common.read_ply(folder / 'kept.ply'), common.read_ply(folder / 'left.ply')
+        bare = common.read_ply(folder / 'plain.ply')
+        for name in bare.dtype.names:
+            equal(f'{name} without labels', bare[name], left[name])
         points = Points(folder, np.loadtxt(folder / 'kept.txt').reshape(-1, 3, 4))
     voxels = Voxels(points)
     at = check_voxels(kept, points, voxels)

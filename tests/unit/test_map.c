@@ -210,6 +210,50 @@ static void test_seen_through(void **state) {
     free(rows);
 }
 
+/* The label of most points of a voxel, the lower on ties, in voxels of several records, in memory and on disk; no
+ * column where a scan has no labels, or all have too many. */
+static void test_labels(void **state) {
+    enum { POINTS = 20000, VOXELS = 700, SCANS = 3 };
+    static const uint16_t labels[] = {252, 10, 40, 65535};
+    float *rows = malloc(POINTS * 4 * sizeof *rows);
+    for (int way = 0; way < 4; way++) {
+        int64_t votes[VOXELS][4] = {{0}}, full = 0, ties = 0;
+        fixture f = open_map(2, 1.0, way == 1 ? 1 << 20 : 0);
+        uint32_t seed = 7;
+        for (int scan = 0; scan < SCANS; scan++) {
+            for (int i = 0; i < POINTS; i++) {
+                const int voxel = i % 2 ? 0 : (int)((jitter(&seed) + 0.5f) * VOXELS),
+                          k = (int)((jitter(&seed) + 0.5f) * 4);
+                const float row[] = {(float)voxel + 0.25f, 0.5f, 0.5f, way == 3 ? (float)(i % 300) : (float)labels[k]};
+                memcpy(rows + (ptrdiff_t)4 * i, row, sizeof row);
+                votes[voxel][k]++;
+            }
+            pcgpu_cloud cloud = {.rows = POINTS, .columns = 4, .data = rows, .names = {"x", "y", "z", "label"}};
+            cloud.types[3] = way == 2 && scan == 1 ? PCGPU_FLOAT32 : PCGPU_UINT16;
+            assert_int_equal(pcgpu_map_add(f.map, &cloud, identity), PCGPU_OK);
+        }
+        finish(&f);
+        assert_int_equal(f.points->rows, VOXELS);
+        assert_int_equal(pcgpu_cloud_column(f.points, "label"), way < 2 ? 7 : -1);
+        for (int64_t i = 0; i < VOXELS && way < 2; i++) {
+            const float *row = row_of(&f, i);
+            const int voxel = (int)row[0];
+            int best = -1;
+            for (int k = 0; k < 4; k++) {
+                const bool tie = best >= 0 && votes[voxel][k] == votes[voxel][best];
+                ties += tie && votes[voxel][k] > 0;
+                best = best < 0 || votes[voxel][k] > votes[voxel][best] || (tie && labels[k] < labels[best]) ? k : best;
+                full += votes[voxel][k] > 8191 / 2;
+            }
+            assert_int_equal((int)row[7], labels[best]);
+            assert_int_equal(f.points->types[7], PCGPU_UINT16);
+        }
+        assert_true(way >= 2 || (ties > 20 && full == 4));
+        close_map(&f);
+    }
+    free(rows);
+}
+
 static void test_arguments(void **state) {
     fixture f = open_map(1, 0.1, 0);
     float rows[4] = {1, 2, 3, 4};
@@ -248,4 +292,4 @@ static void test_arguments(void **state) {
 }
 
 UNIT_GROUP(map, NULL, NULL, TEST(test_sums), TEST(test_full_and_normals), TEST(test_disk), TEST(test_seen_through),
-           TEST(test_arguments))
+           TEST(test_labels), TEST(test_arguments))
