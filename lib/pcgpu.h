@@ -43,7 +43,8 @@ typedef enum pcgpu_status {
     PCGPU_ERROR_IO,          /* the system refused to read or write */
     PCGPU_ERROR_FORMAT,      /* the content of a file violates its format */
     PCGPU_ERROR_UNAVAILABLE, /* this machine or this build cannot use the requested back end */
-    PCGPU_ERROR_DEVICE       /* a CUDA call failed while an operation ran */
+    PCGPU_ERROR_DEVICE,      /* a CUDA call failed while an operation ran */
+    PCGPU_ERROR_CANCELLED    /* the poll of the settings ended the operation */
 } pcgpu_status;
 
 const char *pcgpu_status_name(pcgpu_status status); /* a short constant name such as "out of memory"; never NULL */
@@ -59,6 +60,11 @@ typedef enum pcgpu_log_level { PCGPU_LOG_WARNING, PCGPU_LOG_INFO } pcgpu_log_lev
 /* The library calls it on the caller's thread with one line without a newline. `message` is valid during the call. */
 typedef void (*pcgpu_log_fn)(void *user, pcgpu_log_level level, const char *message);
 
+/* Sampling, the search for neighbours and registration on the CPU call it on the caller's thread, every 50 ms or so.
+ * True ends the operation with PCGPU_ERROR_CANCELLED; it must stay true until then. Other operations, and CUDA, run to
+ * their end. */
+typedef bool (*pcgpu_poll_fn)(void *user);
+
 /* How sentences spell a parameter: max_distance, --max-distance. PYTHON differs from C in device='cpu'. */
 typedef enum pcgpu_names { PCGPU_NAMES_C, PCGPU_NAMES_OPTIONS, PCGPU_NAMES_PYTHON } pcgpu_names;
 
@@ -73,6 +79,8 @@ typedef struct pcgpu_settings {
     int compression;     /* of .npz files: 0 (default) and 1 run lengths, 2 to 9 the levels of zlib, -1 none */
     pcgpu_log_fn log;    /* default NULL: silent */
     void *log_user;
+    pcgpu_poll_fn poll; /* default NULL: nothing ends an operation */
+    void *poll_user;
     const char *scratch; /* folder of temporary files, for files in pieces; the caller's. NULL (default): /var/tmp */
     pcgpu_names names;   /* in errors and log lines, default C */
 } pcgpu_settings;

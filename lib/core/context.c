@@ -116,8 +116,40 @@ void pc_drop_kept(pcgpu_context *context, pc_kept name) {
     }
 }
 
+#define POLL_SECONDS 0.05
+
+bool pc_is_cancelled(pcgpu_context *context) {
+    pcgpu_context *c = context && context->parent ? context->parent : context;
+    if (!c || !c->settings.poll) {
+        return false;
+    }
+    const bool before = __atomic_load_n(&c->cancelled, __ATOMIC_RELAXED);
+    if (pc_team_is_helper()) {
+        return before;
+    }
+    const double now = pc_now();
+    if (before || !(now - c->polled < POLL_SECONDS)) {
+        c->polled = now;
+        __atomic_store_n(&c->cancelled, c->settings.poll(c->settings.poll_user), __ATOMIC_RELAXED);
+    }
+    return __atomic_load_n(&c->cancelled, __ATOMIC_RELAXED);
+}
+
+pcgpu_status pc_check_cancelled(pcgpu_context *context) {
+    return pc_is_cancelled(context) ? pc_fail(context, PCGPU_ERROR_CANCELLED, "cancelled") : PCGPU_OK;
+}
+
+static void poll_while_waiting(void *context) {
+    (void)pc_is_cancelled(context);
+}
+
 pc_team *pc_context_team(pcgpu_context *context) {
-    context->team = context->team ? context->team : pc_team_open(context->threads);
+    if (!context->team) {
+        context->team = pc_team_open(context->threads);
+        if (context->team && context->settings.poll) {
+            pc_team_wait_with(context->team, poll_while_waiting, context);
+        }
+    }
     report_refusal(context);
     return context->team;
 }

@@ -33,6 +33,9 @@ struct pcgpu_context {
     bool depth_hinted;       /* and what the depths of an image look like */
     pcgpu_context **helpers; /* contexts of `threads` concurrent registrations, one per thread, or NULL; an entry is
                                 NULL until it is needed */
+    pcgpu_context *parent;   /* of a helper: whose poll it obeys */
+    double polled;           /* when the poll was last called */
+    bool cancelled;          /* what it returned; read and written by __atomic functions */
     int simd_limit;          /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
 
@@ -51,6 +54,12 @@ pcgpu_status pc_context_need_cuda(pcgpu_context *context);
 
 /* The widest vectors of this machine that the context may use. */
 pc_simd pc_context_simd(const pcgpu_context *context);
+
+/* Whether the poll of the settings ends the operation. Any thread of an operation may ask at any time: the poll is
+ * called on the caller's thread alone, every 50 ms. NULL: no. */
+bool pc_is_cancelled(pcgpu_context *context);
+/* CANCELLED then. Before threads of the context ask, the caller asks. */
+pcgpu_status pc_check_cancelled(pcgpu_context *context);
 
 /* The context's threads (lib/core/threads.h), for one call at a time; NULL when memory is short. */
 pc_team *pc_context_team(pcgpu_context *context);

@@ -20,6 +20,7 @@ const char *pcgpu_status_name(pcgpu_status status) {
     case PCGPU_ERROR_FORMAT: return "malformed file";
     case PCGPU_ERROR_UNAVAILABLE: return "back end not usable";
     case PCGPU_ERROR_DEVICE: return "CUDA error";
+    case PCGPU_ERROR_CANCELLED: return "cancelled";
     }
     return "unknown status";
 }

@@ -5,8 +5,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {
+    WAIT_NANOSECONDS = 50000000,
     SPINS = 6000
 }; /* polls before a thread sleeps: 50 to 100 us, longer than most single-threaded sections between two steps */
 
@@ -18,6 +20,8 @@ struct pc_team {
     pthread_t *helpers;           /* threads - 1 */
     int threads, started;
     bool refused;
+    void (*idle)(void *user); /* NULL: the caller waits until it is woken */
+    void *idle_user;
 
     _Atomic(pc_team_fn *) function;
     _Atomic(void *) state;
@@ -69,8 +73,15 @@ static void sleep_until_opened(pc_team *t) {
     }
 }
 
+static _Thread_local bool is_helper;
+
+bool pc_team_is_helper(void) {
+    return is_helper;
+}
+
 static void *help(void *argument) {
     pc_team *t = argument;
+    is_helper = true;
     int parts = 0, done = 0;
     while (!atomic_load(&t->quit)) {
         while (do_part(t, &parts, &done)) {
@@ -100,6 +111,11 @@ pc_team *pc_team_open(int threads) {
     pthread_cond_init(&t->opened, NULL);
     pthread_cond_init(&t->ended, NULL);
     return t;
+}
+
+void pc_team_wait_with(pc_team *team, void (*idle)(void *user), void *user) {
+    team->idle = idle;
+    team->idle_user = user;
 }
 
 int pc_team_threads(const pc_team *team) {
@@ -168,6 +184,24 @@ bool pc_team_help(pc_team *t) {
     return do_part(t, &parts, &done);
 }
 
+/* With the mutex, which is free meanwhile. */
+static void wait_for_helpers(pc_team *t) {
+    struct timespec until;
+    if (!t->idle) {
+        pthread_cond_wait(&t->ended, &t->mutex);
+        return;
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += WAIT_NANOSECONDS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&t->ended, &t->mutex, &until) != 0) {
+        pthread_mutex_unlock(&t->mutex);
+        t->idle(t->idle_user);
+        pthread_mutex_lock(&t->mutex);
+    }
+}
+
 void pc_team_end(pc_team *t) {
     const int parts = atomic_load(&t->parts);
     while (pc_team_help(t)) {
@@ -179,7 +213,7 @@ void pc_team_end(pc_team *t) {
         pthread_mutex_lock(&t->mutex);
         atomic_store(&t->waits, true);
         while (atomic_load(&t->done) < parts) {
-            pthread_cond_wait(&t->ended, &t->mutex);
+            wait_for_helpers(t);
         }
         atomic_store(&t->waits, false);
         pthread_mutex_unlock(&t->mutex);

@@ -24,6 +24,10 @@ pc_team *pc_team_open(int threads);
 int pc_team_threads(const pc_team *team);
 /* The number of threads, with the caller, once the system has refused more; else 0. */
 int pc_team_refused(const pc_team *team);
+/* Calls the function every 50 ms while the caller waits for helpers. */
+void pc_team_wait_with(pc_team *team, void (*idle)(void *user), void *user);
+/* Whether the calling thread is a helper of some team. */
+bool pc_team_is_helper(void);
 void pc_team_close(pc_team *team); /* NULL is accepted */
 
 /* Does all parts; their writes are visible afterwards. With `team` NULL the caller does them alone. */

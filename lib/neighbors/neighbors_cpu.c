@@ -7,7 +7,8 @@
 enum {
     MOST_PARTS = 256,
     GROUPS_PER_PART = 4, /* at least */
-    KEYS = 8             /* a list of keys is a multiple, for vectors */
+    GROUPS_PER_POLL = 8,
+    KEYS = 8 /* a list of keys is a multiple, for vectors */
 };
 
 typedef struct search {
@@ -18,6 +19,7 @@ typedef struct search {
     int parts;
     int64_t *keys; /* of each part: PC_LEAF lists */
     pc_simd simd;
+    pcgpu_context *context;
 } search;
 
 /* A group of queries and what is open of the tree. */
@@ -327,8 +329,11 @@ PC_INLINE void search_group(const search *s, int64_t id, int64_t *keys) {
 
 PC_INLINE void search_part(const search *s, int part) {
     int64_t *keys = s->keys + (int64_t)part * PC_LEAF * s->stride;
-    const int64_t end = s->queries->leaves * (part + 1) / s->parts;
-    for (int64_t id = s->queries->leaves * part / s->parts; id < end; id++) {
+    const int64_t begin = s->queries->leaves * part / s->parts, end = s->queries->leaves * (part + 1) / s->parts;
+    for (int64_t id = begin; id < end; id++) {
+        if ((id - begin) % GROUPS_PER_POLL == 0 && pc_is_cancelled(s->context)) {
+            return;
+        }
         search_group(s, id, keys);
     }
 }
@@ -364,7 +369,8 @@ static pcgpu_status search_cloud(pcgpu_context *context, const pc_neighbors_job 
                 .queries_begin = pc_clouds_begin(&job->queries, cloud),
                 .room = (job->k + KEYS - 1) / KEYS * KEYS,
                 .stride = (job->k + KEYS - 1) / KEYS * KEYS + KEYS,
-                .simd = pc_context_simd(context)};
+                .simd = pc_context_simd(context),
+                .context = context};
     const int64_t end = pc_clouds_begin(&job->queries, cloud + 1);
     pcgpu_status status;
     PC_TRY(pc_neighbors_tree_build(context, &job->points, cloud, &points));
@@ -381,6 +387,7 @@ static pcgpu_status search_cloud(pcgpu_context *context, const pc_neighbors_job 
         goto done;
     }
     pc_run_parts(context, s.parts, run_part, &s);
+    status = pc_check_cancelled(context);
 done:
     free(s.keys);
     pc_neighbors_tree_free(&points);
@@ -389,6 +396,7 @@ done:
 }
 
 static pcgpu_status search_clouds(pcgpu_context *context, const pc_neighbors_job *job) {
+    PC_TRY(pc_check_cancelled(context));
     const bool same = memcmp(&job->points, &job->queries, sizeof job->points) == 0;
     for (int64_t i = 0; i < job->points.count; i++) {
         PC_TRY(search_cloud(context, job, i, same));

@@ -95,7 +95,7 @@ static bool allocate(pc_neighbors_tree *t) {
 }
 
 static pcgpu_status build(pcgpu_context *context, const pc_points *points, pc_neighbors_tree *t) {
-    pc_sample_job job = {.n = points->n, .x = points->x, .y = points->y, .z = points->z};
+    pc_sample_job job = {.n = points->n, .x = points->x, .y = points->y, .z = points->z, .poll = context};
     int32_t *order = malloc((size_t)points->n * sizeof *order);
     t->n = points->n;
     const bool ok = order && allocate(t) && pc_sample_order(context, &job, pc_context_simd(context), order);
@@ -107,6 +107,7 @@ static pcgpu_status build(pcgpu_context *context, const pc_points *points, pc_ne
         }
     }
     free(order);
+    PC_TRY(pc_check_cancelled(context));
     return ok ? PCGPU_OK : pc_fail_memory(context, (uint64_t)points->n * 40, "the neighbours");
 }
 

@@ -200,7 +200,7 @@ static pcgpu_status run_in_turn(const pair_set *set) {
 }
 
 /* The context of a thread, opened when it is first needed: the next call finds its memory there. */
-static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_context **own) {
+static pcgpu_status take_helper(pcgpu_context *context, int thread, pcgpu_context **own) {
     const pcgpu_settings settings = {
         .struct_size = sizeof settings, .device = PCGPU_DEVICE_CPU, .threads = 1, .names = context->settings.names};
     pcgpu_status status = PCGPU_OK;
@@ -210,6 +210,7 @@ static pcgpu_status take_helper(const pcgpu_context *context, int thread, pcgpu_
     *own = context->helpers[thread];
     if (*own) {
         (*own)->simd_limit = context->simd_limit;
+        (*own)->parent = context;
     }
     return status;
 }
@@ -222,7 +223,7 @@ typedef struct claims {
 
 static void run_claimed(void *state, int thread) {
     claims *c = state;
-    for (int i; (i = atomic_fetch_add(&c->next, 1)) < c->set->count;) {
+    for (int i; !pc_is_cancelled(c->set->context) && (i = atomic_fetch_add(&c->next, 1)) < c->set->count;) {
         pcgpu_context *own = NULL;
         pcgpu_status status = take_helper(c->set->context, thread, &own);
         status = status == PCGPU_OK ? run_pair(c->set, own, i) : status;
@@ -240,7 +241,9 @@ static pcgpu_status run_a_thread_each(pair_set *set) {
         return pc_fail_memory(context, bytes, "the threads");
     }
     claims c = {.set = set};
+    PC_TRY(pc_check_cancelled(context));
     pc_run_parts(context, context->threads, run_claimed, &c);
+    PC_TRY(pc_check_cancelled(context));
     return set->failed;
 }
 

@@ -16,6 +16,7 @@ enum {
     POINTS_PER_THREAD = 16384,
     PREPARED_PER_THREAD = 16, /* threads that prepare buckets need this many times as many points */
     BUCKET_POINTS = 128,
+    MANY_POINTS = 65536, /* of these, a round takes 8 us or longer */
 };
 
 /* The synchronization of a round. */
@@ -177,7 +178,7 @@ static bool sample_plainly(pcgpu_context *context, pc_sample_job *job, pc_simd s
         if (job->seed_count) {
             pick = search_all(context, &s, job->seeds, job->seed_count);
         }
-        while (!pc_sampling_ends(job, picked, pick.bits)) {
+        while (!pc_sampling_ends(job, picked, pick.bits, job->n > MANY_POINTS)) {
             job->indices[picked] = pick.index;
             job->squared[picked++] = pc_bits_float(pick.bits);
             pick = search_all(context, &s, &pick.index, 1);
@@ -271,6 +272,7 @@ static void sample_one(void *state, int i) {
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count,
                               const pc_sample_variant *variant) {
     clouds all = {.jobs = jobs, .variant = variant};
+    PC_TRY(pc_check_cancelled(context));
     int64_t largest = 0;
     bool failed = false;
     int widest = 1;
@@ -278,6 +280,7 @@ pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int c
         const plan w = choose_plan(&jobs[i], variant, context->threads);
         widest = w.threads > widest ? w.threads : widest;
         largest = jobs[i].n > largest ? jobs[i].n : largest;
+        jobs[i].poll = context;
     }
     if (count > 1 && (count >= context->threads || widest == 1)) { /* one thread per cloud */
         context->worked = count < context->threads ? count : context->threads;
@@ -289,6 +292,7 @@ pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int c
             failed = !sample_cloud(context, &jobs[i], variant);
         }
     }
+    PC_TRY(pc_check_cancelled(context));
     if (failed) {
         return pc_fail_memory(context, (uint64_t)largest * PC_BUCKET_BYTES, "the distances to the picks");
     }

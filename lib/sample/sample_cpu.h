@@ -15,6 +15,7 @@
 
 enum {
     PC_PICKED = -1,
+    PC_PICKS_PER_POLL = 64,
     PC_INFINITE = 0x7f800000, /* the bits of +inf */
     PC_BUCKET_BYTES = 28,     /* maximum memory per point of the bucket algorithm */
 };
@@ -32,10 +33,11 @@ typedef struct pc_sample_variant {
 
 pcgpu_status pc_cpu_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count, const pc_sample_variant *variant);
 
-/* Whether sampling ends before the next farthest point, whose distance has these bits. Before the last pick, there is
- * one. */
-PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits) {
-    return picked == job->count || sqrtf(pc_bits_float(bits)) < job->min_distance;
+/* Whether sampling ends before the next farthest point, whose distance has these bits, or is cancelled. Before the last
+ * pick, there is one. `often`: rounds are long. The first ones reach all points. */
+PC_INLINE bool pc_sampling_ends(const pc_sample_job *job, int64_t picked, int32_t bits, bool often) {
+    return picked == job->count || sqrtf(pc_bits_float(bits)) < job->min_distance ||
+           ((picked < PC_PICKS_PER_POLL || picked % PC_PICKS_PER_POLL == 0 || often) && pc_is_cancelled(job->poll));
 }
 
 PC_INLINE void pc_end_sampling(pc_sample_job *job, int64_t picked, int32_t bits) {
@@ -69,8 +71,8 @@ PC_INLINE void pc_find_bounds(const float *values, int64_t n, float *low, float 
     *high = pc_bits_float(pc_in_order(most));
 }
 
-/* Samples one cloud, with buckets of bucket_points >= 1 neighbouring points; false when memory is exhausted. With a
- * context, its threads only prepare the buckets; without one, the caller's thread does all work. */
+/* Samples one cloud, with buckets of bucket_points >= 1 neighbouring points; false when memory is exhausted, or
+ * cancelled. With a context, its threads only prepare the buckets; without one, the caller's thread does all work. */
 bool pc_sample_by_buckets(pcgpu_context *context, pc_sample_job *job, pc_simd simd, int32_t bucket_points);
 
 /* Memory of whole cache lines, or in a temporary file where the job has them; NULL when there is none. Free it with
@@ -78,7 +80,7 @@ bool pc_sample_by_buckets(pcgpu_context *context, pc_sample_job *job, pc_simd si
 void *pc_sample_allocate(const pc_sample_job *job, uint64_t bytes);
 
 /* Writes the points 0..n-1 of the job in an order in which neighbours in space are close to each other; false when
- * memory is exhausted. The order is deterministic. */
+ * memory is exhausted, or cancelled. The order is deterministic. */
 bool pc_sample_order(pcgpu_context *context, const pc_sample_job *job, pc_simd simd, int32_t *order);
 
 #endif

@@ -193,10 +193,10 @@ PC_INLINE void pick_points(pc_tree *t, pc_sample_job *job) {
         job->squared[0] = INFINITY;
         picked = 1;
     }
-    for (int64_t i = 1; i < t->first_count; i++) {
+    for (int64_t i = 1; i < t->first_count && !(i % PC_PICKS_PER_POLL == 0 && pc_is_cancelled(job->poll)); i++) {
         c = lower_tree(t, t->first[i]);
     }
-    while (!pc_sampling_ends(job, picked, root->bits[c])) {
+    while (!pc_sampling_ends(job, picked, root->bits[c], false)) {
         float position[3];
         job->indices[picked] = root->index[c];
         job->squared[picked++] = pc_bits_float(root->bits[c]);

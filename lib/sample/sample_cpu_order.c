@@ -149,8 +149,9 @@ static void list_overfull(step *s, const uint32_t *keys) {
     }
 }
 
-/* Sorts at most AT_ONCE points; `memory` has 2 n words and those of two tables of digits. */
-static void sort_fine(step *s, int bits, uint32_t *memory) {
+/* Sorts at most AT_ONCE points; `memory` has 2 n words and those of two tables of digits. False when sampling is
+ * cancelled. */
+static bool sort_fine(step *s, int bits, uint32_t *memory) {
     const int64_t n = s->range.n;
     const int digit_bits = (3 * bits + 1) / 2;
     const uint32_t digit = (1u << digit_bits) - 1, slot = (1u << INDEX_BITS) - 1;
@@ -168,13 +169,20 @@ static void sort_fine(step *s, int bits, uint32_t *memory) {
     }
     counts_to_starts(lower, (int64_t)digit + 1);
     counts_to_starts(upper, (int64_t)digit + 1);
+    if (pc_is_cancelled(s->job->poll)) {
+        return false;
+    }
     for (int64_t i = 0; i < n; i++) {
         items[lower[keys[i] & digit]++] = keys[i] >> digit_bits << INDEX_BITS | (uint32_t)i;
+    }
+    if (pc_is_cancelled(s->job->poll)) {
+        return false;
     }
     for (int64_t i = 0; i < n; i++) {
         s->sorted[upper[items[i] >> INDEX_BITS]++] = (int32_t)(items[i] & slot);
     }
     list_overfull(s, keys);
+    return true;
 }
 
 /* The counting sort by coarse cells; each part of the points has counts of its own. */
@@ -225,6 +233,10 @@ static bool sort_coarse(step *s, uint16_t *memory) {
         return false;
     }
     pc_run_parts(s->context, c.parts, count_part, &c);
+    if (pc_is_cancelled(s->job->poll)) {
+        free(c.starts);
+        return false;
+    }
     run r = {0, 0};
     uint32_t sum = 0;
     for (int cell = 0; cell < CELLS; cell++) { /* a run has at_once points at most, or one larger cell */
@@ -278,11 +290,7 @@ __attribute__((noinline)) static bool order_step(step *s, int32_t *order, int64_
             gathered[i + 2 * n] = job->z[order[i]];
         }
         find_grid(s, bits);
-        if (coarse) {
-            ok = sort_coarse(s, memory);
-        } else {
-            sort_fine(s, bits, memory);
-        }
+        ok = coarse ? sort_coarse(s, memory) : sort_fine(s, bits, memory);
         for (int64_t i = 0; i < n && ok && !whole; i++) {
             sorted[i] = order[sorted[i]];
         }
@@ -313,7 +321,8 @@ static void order_run(void *state, int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; k++) {
         const run *r = &o->s->runs[k];
         const int64_t count = r->end - r->begin;
-        if (count < o->n && !order_range(NULL, o->s->job, o->s->simd, o->order + r->begin, count, false)) {
+        if (pc_is_cancelled(o->s->job->poll) ||
+            (count < o->n && !order_range(NULL, o->s->job, o->s->simd, o->order + r->begin, count, false))) {
             atomic_store(&o->failed, true);
         }
     }

@@ -149,8 +149,9 @@ static void fill_buckets(void *state, int64_t begin, int64_t end) {
 }
 
 /* Gathers the coordinates in the order of t->index, with the bounds of the buckets. When the job's arrays may be
- * overwritten, each axis is gathered into the array of the axis before it, so that one additional array is enough. */
-static void fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, float *fresh,
+ * overwritten, each axis is gathered into the array of the axis before it, so that one additional array is enough.
+ * False when sampling is cancelled. */
+static bool fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, float *fresh,
                              int64_t stride) {
     float *from[3] = {job->x, job->y, job->z}, **to[3] = {&t->x, &t->y, &t->z};
     for (int a = 0; a < 3; a++) {
@@ -158,18 +159,26 @@ static void fill_coordinates(pcgpu_context *context, pc_tree *t, pc_sample_job *
         filling f = {t, simd, a, from[a], axis};
         pc_run_ranges(context, t->buckets, BUCKETS_PER_PART, fill_buckets, &f);
         fresh = job->disposable ? from[a] : fresh + stride;
+        if (pc_is_cancelled(job->poll)) {
+            return false;
+        }
     }
     t->nearest = (int32_t *)fresh;
+    return true;
 }
 
 /* What the first pick changes below some nodes of the lowest level. */
 typedef struct reaching {
     const pc_tree *t;
     pc_simd simd;
+    pcgpu_context *poll;
 } reaching;
 
 static void reach_nodes(void *state, int64_t begin, int64_t end) {
     const reaching *r = state;
+    if (pc_is_cancelled(r->poll)) {
+        return;
+    }
     const int64_t last = end * PC_FANOUT < r->t->buckets ? end * PC_FANOUT : r->t->buckets;
     for (int64_t b = begin * PC_FANOUT; b < last; b++) {
         reach_first_for(r->simd)(r->t, b);
@@ -184,12 +193,14 @@ bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_si
     if (!order || !pc_sample_order(context, job, simd, order) || !allocate_nodes(t, job) || !order_first(t, job)) {
         return false;
     }
-    fill_coordinates(context, t, job, simd, (float *)order + stride, stride);
-    if (!mark_picked(context, t, job)) {
+    if (!fill_coordinates(context, t, job, simd, (float *)order + stride, stride) || !mark_picked(context, t, job)) {
         return false;
     }
-    reaching r = {t, simd};
+    reaching r = {t, simd, job->poll};
     pc_run_ranges(context, t->level[0].count, NODES_PER_PART, reach_nodes, &r);
+    if (pc_is_cancelled(job->poll)) {
+        return false;
+    }
     for (int l = 0; l + 1 < t->levels; l++) {
         for (int64_t v = 0; v < t->level[l].count; v++) {
             int64_t below = l ? t->level[l - 1].count : t->buckets, left = below - v * PC_FANOUT;

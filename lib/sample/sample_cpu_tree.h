@@ -57,7 +57,7 @@ typedef struct pc_bucket {
 } pc_bucket;
 
 /* Builds a tree of the job's points with the seeds or the start marked as picked, and with the distances to first[0];
- * false when memory is exhausted. Takes over the coordinates of a disposable job. */
+ * false when memory is exhausted, or cancelled. Takes over the coordinates of a disposable job. */
 bool pc_tree_build(pcgpu_context *context, pc_tree *t, pc_sample_job *job, pc_simd simd, int64_t bucket_points);
 void pc_tree_free(pc_tree *t);
 

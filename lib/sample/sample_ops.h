@@ -22,6 +22,7 @@ typedef struct pc_sample_job {
     int64_t seed_count;   /* 0 = none */
     const int32_t *seeds; /* seed_count */
     float min_distance;   /* 0 = none */
+    pcgpu_context *poll;  /* which may end sampling, see pc_is_cancelled; or NULL */
     pcgpu_context *files; /* large arrays are in its temporary files; NULL: in memory */
     int32_t *indices;     /* count, caller's */
     float *squared;       /* count, caller's */

@@ -28,10 +28,14 @@ struct place {
 /* From "auto", "cpu", "cuda" or "cuda:N". */
 place make_place(const char *device, int threads);
 
+/* Whether Python's signal handlers run on this thread. */
+bool is_main_thread();
+
 /* A context and the lines that it logged since they were last sent to Python's logging. */
 struct slot {
     place where;
     pcgpu_context *context = nullptr;
+    bool polls = false; /* for signals, in the call of the main thread */
     std::vector<std::pair<pcgpu_log_level, std::string>> lines;
 };
 
@@ -59,6 +63,7 @@ class lease {
     /* Calls f, which returns a status, without the GIL. Raises an exception for a failure. */
     template <class F> void call(F f) {
         pcgpu_status status;
+        mine->polls = is_main_thread();
         {
             nb::gil_scoped_release released;
             status = f();

@@ -15,6 +15,7 @@ struct pool {
 
 constexpr size_t MOST_IDLE = 32;
 pool *current = nullptr;
+pthread_t main_thread;   /* in which Python runs the handlers of signals */
 unsigned generation = 0; /* forks since the first process */
 std::atomic<bool> cuda_used{false};
 bool cuda_lost = false; /* the process was forked from one that had used CUDA */
@@ -22,11 +23,18 @@ bool cuda_lost = false; /* the process was forked from one that had used CUDA */
 void after_fork() {
     current = new pool;
     generation++;
+    main_thread = pthread_self();
     cuda_lost = cuda_lost || cuda_used;
 }
 
+void find_main_thread() {
+    nb::gil_scoped_acquire acquired;
+    const auto id = nb::module_::import_("threading").attr("main_thread")().attr("ident");
+    main_thread = (pthread_t)nb::cast<unsigned long>(id);
+}
+
 pool &the_pool() {
-    static const int once = (current = new pool, pthread_atfork(nullptr, nullptr, after_fork));
+    static const int once = (current = new pool, find_main_thread(), pthread_atfork(nullptr, nullptr, after_fork));
     (void)once;
     return *current;
 }
@@ -48,8 +56,17 @@ PyObject *exception_of(pcgpu_status status) {
     }
 }
 
+/* Runs the handlers of signals: Ctrl-C sets an exception, which ends the call. */
+bool has_interrupt(void *user) {
+    if (!static_cast<slot *>(user)->polls) {
+        return false;
+    }
+    nb::gil_scoped_acquire acquired;
+    return PyErr_Occurred() || PyErr_CheckSignals() != 0;
+}
+
 /* Opens without the GIL: CUDA starts in here. */
-slot *open_slot(place where) {
+slot *open_slot(place where, bool polls) {
     if (cuda_lost && where.device == PCGPU_DEVICE_CUDA) {
         raise(PyExc_RuntimeError, "CUDA was used before this process was forked, and cannot be used in it; start "
                                   "processes by 'spawn', or give device='cpu'");
@@ -64,6 +81,8 @@ slot *open_slot(place where) {
     settings.log = log_line;
     settings.log_user = s;
     settings.names = PCGPU_NAMES_PYTHON;
+    settings.poll = polls ? has_interrupt : nullptr;
+    settings.poll_user = s;
     pcgpu_status status;
     {
         nb::gil_scoped_release released;
@@ -124,6 +143,10 @@ void raise(PyObject *type, const std::string &sentence) {
     throw nb::python_error();
 }
 
+bool is_main_thread() {
+    return pthread_equal(pthread_self(), main_thread) != 0;
+}
+
 place make_place(const char *device, int threads) {
     place where = {PCGPU_DEVICE_AUTO, 0, threads};
     if (std::strcmp(device, "cpu") == 0) {
@@ -154,6 +177,9 @@ outcome::outcome(pcgpu_status status, slot *of) : status(status) {
 }
 
 void outcome::finish() {
+    if (status == PCGPU_ERROR_CANCELLED) {
+        throw nb::python_error(); /* of the handler of a signal */
+    }
     if (!lines.empty()) {
         nb::object logger = nb::module_::import_("logging").attr("getLogger")("pcgpu");
         for (auto &[level, text] : lines) {
@@ -170,7 +196,7 @@ void outcome::finish() {
 
 lease::lease(const place &where) : mine(take_idle(where)) {
     if (!mine) {
-        mine = open_slot(where);
+        mine = open_slot(where, true);
     }
 }
 
@@ -185,7 +211,7 @@ lease::~lease() {
 
 /* ---- an object --------------------------------------------------------------------------------------------------- */
 
-owner::owner(const place &where, const char *what) : mine(open_slot(where)), what(what) {
+owner::owner(const place &where, const char *what) : mine(open_slot(where, false)), what(what) {
     the_pool(); /* which watches fork() */
     process = generation;
 }

@@ -1,7 +1,9 @@
 """Threads, fork() and spawn: a pool, workers of a DataLoader, and objects that belong to another process."""
 import multiprocessing
 import os
+import signal
 import threading
+import time
 import unittest
 
 import support
@@ -80,6 +82,76 @@ class Threads(Case):
         stop.set()
         thread.join()
         self.assertGreater(during, 1000)
+
+
+class Interrupts(Case):
+    """Ctrl-C ends a long call of the main thread, and what it used stays usable."""
+
+    @staticmethod
+    def interrupted(function, seconds=0.2):
+        """How long the call goes on after a SIGINT; None: it had ended before."""
+        sent = []
+
+        def interrupt():
+            time.sleep(seconds)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        try:
+            function()
+            took = None
+            thread.join()
+            time.sleep(1)  # for the exception
+        except KeyboardInterrupt:
+            took = time.perf_counter() - sent[0]
+        thread.join()
+        return took
+
+    def test_long_calls(self):
+        points = np.random.default_rng(0).random((1000000, 3), np.float32)
+        far = support.moved().copy()
+        far[:, :3] = far[:, [1, 2, 0]]
+        calls = {'sample': lambda threads: pcgpu.sample(points, 900000, device='cpu', threads=threads),
+                 'batch': lambda threads: pcgpu.sample_batch([points, points[:99999]], 90000, device='cpu', threads=threads),
+                 'neighbors': lambda threads: pcgpu.neighbors.knn(points, k=32, device='cpu', threads=threads),
+                 'pairs': lambda threads: pcgpu.register_pairs([(far, support.street())] * 99, search='always', threads=threads),
+                 'voxelize': lambda threads: [pcgpu.voxelize(points, .1, threads=threads) for _ in range(9999)]}
+        for name, call in calls.items():
+            for threads in (1, 2):
+                with self.subTest(call=name, threads=threads):
+                    took = min(filter(None, (self.interrupted(lambda: call(threads)) for _ in range(3))), default=None)
+                    self.assertIsNotNone(took, 'the call is too short for this test')
+                    self.assertLess(took, 0.3)
+                    self.same(pcgpu.sample(support.street(), 100, threads=threads), pcgpu.sample(support.street(), 100))
+
+    def test_handlers(self):
+        """A handler that raises nothing does not end the call; another exception of one does; other threads go on."""
+        points = np.random.default_rng(0).random((300000, 3), np.float32)
+        seen = []
+
+        def alarm(*_):
+            raise TimeoutError('late')
+        before = signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+        try:
+            want = pcgpu.sample(points, 200000, device='cpu', threads=1)
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            self.same(pcgpu.sample(points, 200000, device='cpu', threads=1), want)
+            self.assertEqual(seen, [1])
+            signal.signal(signal.SIGALRM, alarm)
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            self.refused(TimeoutError, 'late', pcgpu.sample, points, 200000, device='cpu', threads=1)
+            other = []
+            thread = threading.Thread(target=lambda: other.append(pcgpu.sample(points, 200000, device='cpu', threads=1)))
+            thread.start()
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            with self.assertRaises(TimeoutError):
+                time.sleep(60)
+            thread.join()
+            self.same(other[0], want)
+        finally:
+            signal.signal(signal.SIGINT, before)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 class Processes(Case):

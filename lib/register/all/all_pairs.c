@@ -51,6 +51,7 @@ static void compare_range(void *state, int64_t begin, int64_t end) {
     pc_match *matches = malloc(PC_MATCHES_MOST * sizeof *matches);
     int i = 1; /* the later cloud of the pair */
     own.threads = 1;
+    own.parent = c->a->context;
     for (int64_t pair = begin; pair < end && matches && !c->failed; pair++) {
         pc_start starts[PC_STARTS];
         int found = 0, count = 0;
@@ -84,6 +85,7 @@ pcgpu_status pc_all_compare(pc_all *a) {
         pc_features_free(&c.few[i]);
     }
     free(c.few);
+    PC_TRY(pc_check_cancelled(a->context));
     return good && !c.failed ? PCGPU_OK : pc_fail_memory(a->context, (size_t)a->n * FEW * 76, "the features");
 }
 

@@ -248,6 +248,7 @@ pcgpu_status pcgpu_register_all(pcgpu_context *context, const pcgpu_cloud *const
     if (count < 2 || count > PCGPU_SET_MOST) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d clouds; give 2 to %d", count, PCGPU_SET_MOST);
     }
+    PC_TRY(pc_check_cancelled(context));
     PC_TRY(pc_register_check(context, params));
     PC_TRY_OR(done, status, allocate(&a));
     PC_TRY_OR(done, status, prepare(&a, clouds, params));

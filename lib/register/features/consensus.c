@@ -240,5 +240,6 @@ pcgpu_status pc_features_agree(pcgpu_context *context, const pc_features *source
     free(c.degrees);
     free(c.order);
     free(c.candidates);
+    PC_TRY(pc_check_cancelled(context));
     return good ? PCGPU_OK : pc_fail_memory(context, PC_MATCHES_MOST * sizeof *c.compatible, "the matches of features");
 }

@@ -239,8 +239,10 @@ pcgpu_status pc_features_describe(pcgpu_context *context, const pcgpu_cloud *clo
     }
     PC_TRY_OR(done, status, pc_icp_grid_build(context, f->n, f->points.xyz, FEATURE_RADIUS * f->voxel, &d.grid));
     pc_run_ranges(context, f->n, PART, find_range, &d);
+    PC_TRY_OR(done, status, pc_check_cancelled(context));
     pc_run_ranges(context, f->n, PART, own_range, &d);
     pc_run_ranges(context, f->n, PART, descriptor_range, &d);
+    status = pc_check_cancelled(context);
 done:
     pc_icp_grid_free(&d.grid);
     free(d.neighbours);

@@ -115,5 +115,6 @@ pcgpu_status pc_features_match(pcgpu_context *context, const pc_features *source
     free(m.of_source);
     free(m.of_target);
     free(list);
+    PC_TRY(pc_check_cancelled(context));
     return good ? PCGPU_OK : pc_fail_memory(context, bytes, "the matches of features");
 }

@@ -166,6 +166,7 @@ static pcgpu_status iterate(pc_register_work *w, bool finest) {
     double sums[PC_ICP_SUMS], update[6];
     pc_optimizer_begin_level(&o, 0, metres, radians);
     do {
+        PC_TRY(pc_check_cancelled(w->context));
         PC_TRY(pc_register_step(w, rows, weights, sums));
         w->result->iterations++;
         if (!solve(w, sums, update)) {

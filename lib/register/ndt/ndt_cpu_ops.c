@@ -46,6 +46,7 @@ static pcgpu_status follow(pcgpu_context *context, pc_ndt_state *s, pc_ndt_optim
     pc_ndt_optimizer_begin(optimizer);
     while (optimizer->end == PC_NDT_RUNNING) {
         const pc_ndt_command *command = &optimizer->command;
+        PC_TRY(pc_check_cancelled(context));
         if (command->passes) {
             PC_TRY(pc_ndt_add_pass(context, s, &command->pass));
         }
