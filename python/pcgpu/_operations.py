@@ -12,7 +12,30 @@ from ._clouds import Camera, Points, native_cloud
 from ._results import Array, Device, Registration, Sampled, SetResult, registration, sampled, set_result, stack_samples
 
 if TYPE_CHECKING:
-    from typing_extensions import TypedDict, Unpack
+    from numpy.typing import NDArray
+    from typing_extensions import Protocol, TypedDict, TypeVar, Unpack
+
+    class _Tensor(Protocol):
+        def detach(self) -> Any: ...
+
+    _TensorT = TypeVar('_TensorT', bound=_Tensor)
+
+    class SampleParams(TypedDict, total=False):
+        """The parameters of sample() but count and full."""
+
+        ratio: Optional[float]
+        min_distance: Optional[float]
+        method: Literal['fps', 'random']
+        start: Union[Literal['first', 'center', 'random'], int]
+        seed: int
+        seeds: Optional[Array]
+        dimensions: Dimensions
+        drop_origin: bool
+        coverage: bool
+        at_most: bool
+        pad: Literal['none', 'repeat', 'zero']
+        device: str
+        threads: Optional[int]
 
     class RegisterParams(TypedDict, total=False):
         """The parameters of register()."""
@@ -105,23 +128,23 @@ def _fill_up(values: Dict[str, Any], count: Optional[int], pad: str, name: str =
 
 
 @overload
-def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
-           min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
-           start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, dimensions: Dimensions = None, drop_origin: bool = False,
-           coverage: bool = False, at_most: bool = False,
-           pad: Literal['none', 'repeat', 'zero'] = 'none', full: Literal[False] = False, device: str = 'auto',
-           threads: Optional[int] = None) -> Array: ...
+def sample(points: NDArray[Any], count: Optional[int] = None, *, full: Literal[False] = False,
+           **params: Unpack[SampleParams]) -> NDArray[np.int32]: ...
 
 
 @overload
-def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,
-           min_distance: Optional[float] = None, method: Literal['fps', 'random'] = 'fps',
-           start: Union[Literal['first', 'center', 'random'], int] = 'first', seed: int = 0,
-           seeds: Optional[Array] = None, dimensions: Dimensions = None, drop_origin: bool = False,
-           coverage: bool = False, at_most: bool = False,
-           pad: Literal['none', 'repeat', 'zero'] = 'none', full: Literal[True], device: str = 'auto',
-           threads: Optional[int] = None) -> Sampled: ...
+def sample(points: _TensorT, count: Optional[int] = None, *, full: Literal[False] = False,
+           **params: Unpack[SampleParams]) -> _TensorT: ...
+
+
+@overload
+def sample(points: Points, count: Optional[int] = None, *, full: Literal[False] = False,
+           **params: Unpack[SampleParams]) -> Array: ...
+
+
+@overload
+def sample(points: Points, count: Optional[int] = None, *, full: Literal[True],
+           **params: Unpack[SampleParams]) -> Sampled: ...
 
 
 def sample(points: Points, count: Optional[int] = None, *, ratio: Optional[float] = None,

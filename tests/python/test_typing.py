@@ -104,14 +104,15 @@ class Signatures(Case):
                       if name in inspect.signature(f).parameters]
             self.assertEqual([ours], theirs, name)
 
-    def test_parameters_of_register(self):
-        """The typed dictionary of others lists the parameters of register()."""
+    def test_parameters_of_others(self):
+        """The typed dictionaries list the parameters of sample() and register()."""
         tree = ast.parse((PACKAGE / '_operations.py').read_text())
-        listed = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == 'RegisterParams')
-        names = [item.target.id for item in listed.body if isinstance(item, ast.AnnAssign)]
-        parameters = [name for name in inspect.signature(pcgpu.register).parameters
-                      if name not in ('source', 'target', 'device', 'threads')]
-        self.assertEqual(names, parameters)
+        for function, others in ((pcgpu.sample, ('points', 'count', 'full')),
+                                 (pcgpu.register, ('source', 'target', 'device', 'threads'))):
+            listed = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and
+                          node.name == f'{function.__name__.title()}Params')
+            names = [item.target.id for item in listed.body if isinstance(item, ast.AnnAssign)]
+            self.assertEqual(names, [name for name in inspect.signature(function).parameters if name not in others])
         self.assertEqual(sorted(names), sorted(_native.defaults()['register']))
 
     def test_results(self):
@@ -145,20 +146,24 @@ class Documentation(Case):
         if subprocess.run([sys.executable, '-m', 'mypy', '--version'], capture_output=True).returncode:
             self.skipTest('no mypy')
         (self.folder / 'good.py').write_text(
-            'import numpy as np\nimport pcgpu\n'
+            'from typing import Any\nimport numpy as np\nimport pcgpu\n'
             "points = pcgpu.read('a.bin').points\n"
+            'class Tensor:\n    def detach(self) -> "Tensor":\n        return self\n'
+            'tensor: Tensor = pcgpu.sample(Tensor(), 10, start=3)\n'
+            'picks: "np.ndarray[Any, np.dtype[np.int32]]" = pcgpu.sample(np.zeros((9, 3), np.float32), 3, pad="zero")\n'
             'count: int = pcgpu.sample(points, 10, full=True).run.threads\n'
             "v: pcgpu.Voxels = pcgpu.voxelize(points, 0.1, features='mean')\n"
             "score: float = pcgpu.register(points, points, method='gicp').score\n"
             "with pcgpu.Odometry(reference='model', method='ndt', min_range=2.0) as odometry:\n"
             '    good: bool = odometry.add(points, 0.1).good\n')
         (self.folder / 'bad.py').write_text(
-            'import pcgpu\n'
+            'import numpy as np\nimport pcgpu\n'
+            'wrong: int = pcgpu.sample(np.zeros((9, 3), np.float32), 3)\n'
             "pcgpu.sample([], 10, method='fast')\n"
             'pcgpu.voxelize([], 1.0, featurez=3)\n'
             "pcgpu.register([], [], method='icp')\n"
             'pcgpu.Odometry(min_range=[1])\n')
-        for name, lines in (('good.py', 0), ('bad.py', 4)):
+        for name, lines in (('good.py', 0), ('bad.py', 5)):
             result = subprocess.run([sys.executable, '-m', 'mypy', '--no-error-summary', '--cache-dir',
                                      str(self.folder / 'cache'), name], cwd=self.folder, capture_output=True, text=True)
             found = {line.split(':')[1] for line in result.stdout.splitlines() if f'{name}:' in line and 'error:' in line}
