@@ -73,7 +73,7 @@ PC_INLINE void scan_leaf(const search *s, group *g, int q, int64_t leaf, uint32_
         bits[c] = pc_float_bits(pc_squared_distance(x[c], y[c], z[c], qx, qy, qz));
     }
     for (int c = 0; c < PC_LEAF; c++) {
-        mask |= (bits[c] < limit) & (rows[c] < lowest) ? 1u << c : 0u;
+        mask |= ((bits[c] < limit) & (rows[c] < lowest)) ? 1u << c : 0u;
     }
     mask &= valid;
     if (s->job->k == 0) {
