@@ -350,11 +350,11 @@ typedef struct pcgpu_device_info {
 int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t why_size, int *driver);
 
 /* Parts of this header, which need no extern "C" and visibility of their own. */
-#include "pcgpu_sample.h"    /* pcgpu_sample, pcgpu_sample_batch */
-#include "pcgpu_neighbors.h" /* pcgpu_neighbors */
-#include "pcgpu_filter.h"    /* pcgpu_find_outliers, pcgpu_find_normals, pcgpu_find_clusters, pcgpu_points_in_boxes */
-#include "pcgpu_voxelize.h"  /* pcgpu_voxelize */
-#include "pcgpu_register.h"  /* pcgpu_register, pcgpu_register_pairs */
+#include "pcgpu_sample.h"         /* pcgpu_sample, pcgpu_sample_batch */
+#include "pcgpu_neighbors.h"      /* pcgpu_neighbors */
+#include "pcgpu_filter.h"         /* pcgpu_find_outliers, ..., pcgpu_find_ground, pcgpu_points_in_boxes */
+#include "pcgpu_voxelize.h"       /* pcgpu_voxelize */
+#include "pcgpu_register.h"       /* pcgpu_register, pcgpu_register_pairs */
 #include "pcgpu_register_depth.h" /* pcgpu_register_depth, pcgpu_frame */
 #include "pcgpu_odometry.h"       /* pcgpu_odometry, pcgpu_trajectory_evaluate */
 #include "pcgpu_loops.h"          /* pcgpu_loops, pcgpu_pose_graph_solve */

@@ -1,5 +1,5 @@
-/* Filters: outliers, normals and clusters of a cloud, points in oriented boxes. A part of pcgpu.h, which includes this
- * header. */
+/* Filters: outliers, ground, normals and clusters of a cloud, points in oriented boxes. A part of pcgpu.h, which
+ * includes this header. */
 #ifndef PCGPU_H
 #include "pcgpu.h" /* which includes this in its place */
 #elif !defined PCGPU_FILTER_H
@@ -72,4 +72,26 @@ void pcgpu_cluster_params_init_sized(pcgpu_cluster_params *params, size_t struct
  * Errors: ARGUMENT (a parameter; a cloud wider than 2 million times the distance; 2^31 records), MEMORY, DEVICE. */
 pcgpu_status pcgpu_find_clusters(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_cluster_params *params,
                                  const uint8_t *mask, int32_t *clusters, int64_t *count, pcgpu_run *run);
+
+/* The ground of a scan of a vehicle or robot, whose sensor is at the origin of the file, or of a tile from an aircraft,
+ * by a progressive morphological filter (Zhang et al. 2003, Pingel et al. 2013) of the lowest points of square cells. A
+ * scan is known by its points, most of which are near the origin. The height of the sensor is not needed. */
+typedef struct pcgpu_ground_params {
+    size_t struct_size; /* set by pcgpu_ground_params_init */
+    float slope;        /* 0.01 to 10: the steepest rise of a thing that is still ground, metres per metre */
+    float tolerance;    /* metres: the height of ground above the lowest point of its cell; 0 (default): 0.1 in a scan,
+                         * with twice as much for rough ground, and 0.5 in a tile */
+    float cell_size;    /* metres, 0.1 or more; 0 (default): 0.75 in a scan, by the density in a tile. They are larger
+                         * where they would be more than a million and four per record */
+} pcgpu_ground_params;
+
+void pcgpu_ground_params_init_sized(pcgpu_ground_params *params, size_t struct_size);
+#define pcgpu_ground_params_init(params)  pcgpu_ground_params_init_sized(params, sizeof *(params))
+
+/* Finds the records that are on the ground: roads and pavements, slopes, floors. z points up, metres. ground: one byte
+ * per record of the caller, in: 0: the record takes no part, out: 1 on the ground, else 0. A record with a coordinate
+ * that is not finite takes no part. *run, or NULL: how it ran, on the CPU. Threads change no byte.
+ * Errors: ARGUMENT (the parameters), MEMORY (then `ground` is undefined). */
+pcgpu_status pcgpu_find_ground(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_ground_params *params,
+                               uint8_t *ground, pcgpu_run *run);
 #endif

@@ -19,6 +19,7 @@ int main(void) {
     SIZED(cluster_params);
     SIZED(depth_loops_params);
     SIZED(depth_odometry_params);
+    SIZED(ground_params);
     SIZED(loops_params);
     SIZED(map_params);
     SIZED(neighbors_params);
