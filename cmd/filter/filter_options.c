@@ -61,21 +61,28 @@ static bool check_selections(const filter_values *own, reason *why) {
         return false;
     }
     const bool by_class = keep.found >= 0 || remove.found >= 0;
-    if (by_class && own->outliers.count == 0 && own->sparse.count == 0) {
+    const bool noise = keep.found == CLASS_NOISE || remove.found == CLASS_NOISE;
+    const bool ground = keep.found == CLASS_GROUND || remove.found == CLASS_GROUND;
+    if (noise && own->outliers.count == 0 && own->sparse.count == 0) {
         return refuse(why, "noise is what --outliers and --radius find; give one of them");
     }
+    if (ground && !own->ground) {
+        return refuse(why, "ground is what --ground finds; give it");
+    }
     return !by_class || !own->label ||
-           refuse(why, "--label keeps all points; leave it out, or --keep and --remove of noise");
+           refuse(why, "--label keeps all points; leave it out, or --keep and --remove of a class");
 }
 
 /* ---- the command ------------------------------------------------------------------------------------------------- */
 
 static bool resolve_options(option_values *options, const command_info *command, reason *why) {
     const filter_values *own = filter_own(options);
-    const bool measures = own->outliers.count || own->sparse.count || own->clusters.count || own->normals;
+    const bool measures =
+        own->ground || own->outliers.count || own->sparse.count || own->clusters.count || own->normals;
     const char *wrong = NULL;
     if (!measures && !own->keep && !own->remove && !options->drop_origin) {
-        wrong = "filter what? give --outliers K,S, --radius R,N, --clusters D, --normals K, --keep or --remove";
+        wrong =
+            "filter what? give --outliers K,S, --radius R,N, --ground, --clusters D, --normals K, --keep or --remove";
     } else if (!are_whole(&own->outliers, 0, 1)) {
         wrong = "--outliers: K is a whole number of neighbours; give K,S such as 20,2";
     } else if (!are_whole(&own->sparse, 1, 2)) {
@@ -84,8 +91,8 @@ static bool resolve_options(option_values *options, const command_info *command,
         wrong = "--clusters: MIN and MAX are whole numbers of points; give D,MIN,MAX such as 0.5,10,5000";
     } else if (own->cluster_list && own->clusters.count == 0) {
         wrong = "--cluster-list lists what --clusters finds; give it, or leave --cluster-list out";
-    } else if (own->label && !own->outliers.count && !own->sparse.count && !own->clusters.count) {
-        wrong = "--label adds the class of what is found; give --outliers, --radius or --clusters";
+    } else if (own->label && !own->outliers.count && !own->sparse.count && !own->ground && !own->clusters.count) {
+        wrong = "--label adds the class of what is found; give --outliers, --radius, --ground or --clusters";
     } else if (own->core > 1 && own->clusters.count == 0) {
         wrong = "--set core-points is for --clusters; give it, or leave core-points out";
     } else if (own->normal_radius > 0 && own->normals == 0) {
@@ -101,18 +108,21 @@ static const option_row rows[] = {
      "more than S standard deviations (statistical outlier removal), such as 20,2."},
     {"radius", 0, 0, 0, &type_numbers, "R,N", OWN_AT(filter_values, sparse), 0, METRES, NULL,
      "Remove points with fewer than N others within R metres, such as 0.5,6. After --outliers."},
+    {"ground", 0, 0, 0, &type_flag, NULL, OWN_AT(filter_values, ground), 0, 0, NULL,
+     "Remove the ground: roads, slopes and floors of a scan of a vehicle or robot, or of a tile from an aircraft; z "
+     "points up. After --radius."},
     {"clusters", 0, 0, 0, &type_numbers, "D[,MIN[,MAX]]", OWN_AT(filter_values, clusters), 0, METRES, NULL,
      "Add a column cluster: points nearer than D metres to each other have one id, from 0 on; remove points of "
-     "clusters with fewer than MIN or more than MAX points. After --radius."},
+     "clusters with fewer than MIN or more than MAX points. After --ground."},
     {"normals", 0, 0, OPTION_ZERO_IS_NONE, &type_int, "K", OWN_AT(filter_values, normals), 3, 128, NULL,
      "Add columns nx ny nz, the normal of the K nearest points, towards the sensor at the origin of the file, and "
      "curvature, 0 to 1/3. After --clusters."},
     {"label", 0, 0, 0, &type_flag, NULL, OWN_AT(filter_values, label), 0, 0, NULL,
-     "Keep all points and add columns: classification, as in LAS (1 none, 7 noise, 0 not looked at), and cluster, -1 "
+     "Keep all points and add columns: classification, as in LAS (1 none, 2 ground, 7 noise, 0 not looked at), and cluster, -1 "
      "= none."},
     {"keep", 0, 0, 0, &type_path, "CLASSES", OWN_AT(filter_values, keep), 0, 0, NULL,
-     "COLUMN=V,...: only points with these values in the column, such as classification=2,9, before all else; noise: "
-     "what --outliers and --radius find, in place of the rest."},
+     "COLUMN=V,...: only points with these values in the column, such as classification=2,9, before all else; ground or "
+     "noise: what --ground, or --outliers and --radius find, in place of the rest."},
     {"remove", 0, 0, 0, &type_path, "CLASSES", OWN_AT(filter_values, remove), 0, 0, NULL,
      "COLUMN=V,...: leave these points out, before all else."},
     {"cluster-list", 0, 0, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(filter_values, cluster_list), 0, 0,
@@ -133,9 +143,9 @@ const command_info filter_command = {
     .name = "filter",
     .bit = FOR_FILTER,
     .arguments = "[OPTION]... [INPUT]...",
-    .summary = "remove outliers; find clusters and normals; select points by their class",
-    .examples = {"--outliers 20,2 scan.ply -o clean.ply", "--radius 0.5,6 --clusters 0.5,10 scan.bin -o objects.ply"},
-    .main_options = "outliers radius clusters normals label keep remove cluster-list output device",
+    .summary = "remove outliers and ground; find clusters and normals; select points by their class",
+    .examples = {"--outliers 20,2 scan.ply -o clean.ply", "--ground --clusters 0.5,10 scan.bin -o objects.ply"},
+    .main_options = "outliers radius ground clusters normals label keep remove cluster-list output device",
     .traits = COMMAND_READS_STDIN | COMMAND_PRINTS_DATA | COMMAND_KEEPS_COLUMNS,
     .options = ROWS(rows),
     .init = init,

@@ -82,6 +82,34 @@ static int find_noise(job *j, filtered *f) {
     return code;
 }
 
+static int find_ground(job *j, filtered *f) {
+    const pcgpu_cloud *cloud = &j->clouds[0];
+    pcgpu_ground_params params;
+    pcgpu_run run;
+    int64_t removed = 0;
+    if (!filter_own(j->session->options)->ground) {
+        return EXIT_DONE;
+    }
+    uint8_t *ground = malloc((size_t)cloud->rows + 1);
+    if (!ground) {
+        return report_error(j->names[0], "out of memory");
+    }
+    memcpy(ground, f->mask, (size_t)cloud->rows);
+    pcgpu_ground_params_init(&params);
+    const int code = job_code(j, pcgpu_find_ground(j->session->context, cloud, &params, ground, &run));
+    for (int64_t i = 0; i < cloud->rows && code == EXIT_DONE; i++) {
+        f->classes[i] = ground[i] ? CLASS_GROUND : f->classes[i];
+        f->mask[i] = f->mask[i] && !ground[i];
+        removed += ground[i];
+    }
+    free(ground);
+    if (code == EXIT_DONE) {
+        add_run(j, &run);
+        filter_count_removed(j, "ground", removed);
+    }
+    return code;
+}
+
 static int find_clusters(job *j, filtered *f) {
     const filter_values *own = filter_own(j->session->options);
     const pcgpu_cloud *cloud = &j->clouds[0];
@@ -166,7 +194,7 @@ static int lay_out(job *j, const filtered *f, pcgpu_cloud *out, result_columns *
     const filter_values *own = filter_own(j->session->options);
     int last = 0;
     *at = (result_columns){-1, -1, {-1, -1, -1}, -1};
-    if (own->label && (own->outliers.count || own->sparse.count)) {
+    if (own->label && (own->outliers.count || own->sparse.count || own->ground)) {
         last = at->class = column_for(out, "classification", PCGPU_UINT8);
     }
     if (f->cluster && last >= 0) {
@@ -187,7 +215,7 @@ static int lay_out(job *j, const filtered *f, pcgpu_cloud *out, result_columns *
 
 /* The classes of the file stay where nothing was found. */
 static float class_of(const filtered *f, int64_t i, bool has_classes, float before) {
-    return has_classes && f->classes[i] != CLASS_NOISE ? before : (float)f->classes[i];
+    return has_classes && f->classes[i] <= CLASS_NONE ? before : (float)f->classes[i];
 }
 
 static void fill_row(const filtered *f, const result_columns *at, int64_t i, bool has_classes, float *row) {
@@ -239,9 +267,10 @@ static int run_steps(job *j, filtered *f) {
     PC_TRY(filter_select(j, own->remove, false, f));
     progress_begin(j->names[0], "filtering");
     PC_TRY(find_noise(j, f));
-    const bool keeps_noise = own->keep && selection_parse(own->keep, &keep, &why) && keep.found == CLASS_NOISE;
-    for (int64_t i = 0; i < rows && keeps_noise; i++) {
-        f->mask[i] = f->classes[i] == CLASS_NOISE;
+    PC_TRY(find_ground(j, f));
+    const bool keeps_class = own->keep && selection_parse(own->keep, &keep, &why) && keep.found >= 0;
+    for (int64_t i = 0; i < rows && keeps_class; i++) {
+        f->mask[i] = f->classes[i] == keep.found;
     }
     PC_TRY(find_clusters(j, f));
     return find_normals(j, f);

@@ -17,7 +17,7 @@ typedef struct filter_values {
     int normals; /* neighbours; 0: none */
     double normal_radius;
     int64_t core;
-    bool label;
+    bool label, ground;
     const char *keep, *remove, *cluster_list;
 } filter_values;
 OWN_VALUES(filter)

@@ -7,15 +7,15 @@
 bool selection_parse(const char *text, selection *s, reason *why) {
     const char *equals = strchr(text, '=');
     *s = (selection){.found = -1};
-    if (strcmp(text, "noise") == 0) {
-        s->found = CLASS_NOISE;
+    if (strcmp(text, "noise") == 0 || strcmp(text, "ground") == 0) {
+        s->found = text[0] == 'n' ? CLASS_NOISE : CLASS_GROUND;
         return true;
     }
     const size_t length = equals ? (size_t)(equals - text) : 0;
     s->count = length > 0 && length < sizeof s->column ? numbers_parse(equals + 1, s->values, MOST_VALUES) : -1;
     if (s->count < 0) {
         return refuse(why,
-                      "\"%s\" selects no points; give noise, or a column with 1 to %d values, such as "
+                      "\"%s\" selects no points; give ground, noise, or a column with 1 to %d values, such as "
                       "classification=2,9",
                       text, MOST_VALUES);
     }

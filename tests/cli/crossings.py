@@ -82,7 +82,7 @@ WANTS = table('''
 null: files-from | pad: count | at-most: count | follow: recursive | scans: sweeps poses | poses: sweeps scans |
 sweeps: scans poses | seeds: count | target-camera: camera | bilateral: camera | level-iterations: camera |
 calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
-color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes | label: radius | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
+color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes | label: ground | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
 ''')
 
 
