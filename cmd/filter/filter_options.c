@@ -118,11 +118,11 @@ static const option_row rows[] = {
      "Add columns nx ny nz, the normal of the K nearest points, towards the sensor at the origin of the file, and "
      "curvature, 0 to 1/3. After --clusters."},
     {"label", 0, 0, 0, &type_flag, NULL, OWN_AT(filter_values, label), 0, 0, NULL,
-     "Keep all points and add columns: classification, as in LAS (1 none, 2 ground, 7 noise, 0 not looked at), and cluster, -1 "
-     "= none."},
+     "Keep all points and add columns: classification, as in LAS (1 none, 2 ground, 7 noise, 0 not looked at), and "
+     "cluster, -1 = none."},
     {"keep", 0, 0, 0, &type_path, "CLASSES", OWN_AT(filter_values, keep), 0, 0, NULL,
-     "COLUMN=V,...: only points with these values in the column, such as classification=2,9, before all else; ground or "
-     "noise: what --ground, or --outliers and --radius find, in place of the rest."},
+     "COLUMN=V,...: only points with these values in the column, such as classification=2,9, before all else; ground "
+     "or noise: what --ground, or --outliers and --radius find, in place of the rest."},
     {"remove", 0, 0, 0, &type_path, "CLASSES", OWN_AT(filter_values, remove), 0, 0, NULL,
      "COLUMN=V,...: leave these points out, before all else."},
     {"cluster-list", 0, 0, OPTION_OUTPUT | OPTION_TEXT, &type_path, "FILE", OWN_AT(filter_values, cluster_list), 0, 0,

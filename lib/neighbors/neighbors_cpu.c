@@ -1,5 +1,6 @@
 /* Neighbours on the CPU: each thread searches the tree of the points for groups of queries, which are the leaves of a
  * tree of their own. Children of a node are visited in the order of their distance from the middle of the group. */
+#include "neighbors_list.h"
 #include "neighbors_tree.h"
 
 #include <stdlib.h>
@@ -7,8 +8,7 @@
 enum {
     MOST_PARTS = 256,
     GROUPS_PER_PART = 4, /* at least */
-    GROUPS_PER_POLL = 8,
-    KEYS = 8 /* a list of keys is a multiple, for vectors */
+    GROUPS_PER_POLL = 8
 };
 
 typedef struct search {
@@ -38,25 +38,6 @@ typedef struct group {
 } group;
 
 /* ---- lists ------------------------------------------------------------------------------------------------------- */
-
-/* Inserts a key that is below keys[0], which leaves. keys[room] is -1. In whole blocks: a load that spans two stores
- * before it has to wait for both. */
-typedef int64_t key_block __attribute__((vector_size(KEYS * sizeof(int64_t)), may_alias));
-#ifdef __clang__
-#define SHIFT_BLOCK(a, b) __builtin_shufflevector(a, b, 1, 2, 3, 4, 5, 6, 7, 8)
-#else
-#define SHIFT_BLOCK(a, b) __builtin_shuffle(a, b, (key_block){1, 2, 3, 4, 5, 6, 7, 8})
-#endif
-
-PC_INLINE void insert(int64_t *keys, int room, int64_t key) {
-    key_block *block = (key_block *)(void *)keys;
-    for (int j = 0; j < room && keys[j] > key; j += KEYS, block++) {
-        const key_block next = SHIFT_BLOCK(block[0], block[1]);
-        const key_block above = (block[0] < key), least = (block[0] & above) | (key & ~above);
-        const key_block later = (next > least);
-        block[0] = (next & later) | (least & ~later);
-    }
-}
 
 /* Offers the points of a leaf to query q; `valid` has a bit for each. */
 PC_INLINE void scan_leaf(const search *s, group *g, int q, int64_t leaf, uint32_t valid, int64_t *keys) {
@@ -367,8 +348,8 @@ static pcgpu_status search_cloud(pcgpu_context *context, const pc_neighbors_job 
                 .queries = same ? &points : &queries,
                 .points_begin = pc_clouds_begin(&job->points, cloud),
                 .queries_begin = pc_clouds_begin(&job->queries, cloud),
-                .room = (job->k + KEYS - 1) / KEYS * KEYS,
-                .stride = (job->k + KEYS - 1) / KEYS * KEYS + KEYS,
+                .room = (job->k + PC_LIST_KEYS - 1) / PC_LIST_KEYS * PC_LIST_KEYS,
+                .stride = (job->k + PC_LIST_KEYS - 1) / PC_LIST_KEYS * PC_LIST_KEYS + PC_LIST_KEYS,
                 .simd = pc_context_simd(context),
                 .context = context};
     const int64_t end = pc_clouds_begin(&job->queries, cloud + 1);

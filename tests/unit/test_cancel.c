@@ -1,5 +1,6 @@
 /* The poll of the settings ends an operation wherever it is asked: the results are empty, no memory stays (a build with
- * AddressSanitizer), and the next call is as if that one had not been made. It is called on the caller's thread alone. */
+ * AddressSanitizer), and the next call is as if that one had not been made. It is called on the caller's thread
+ * alone. */
 #include "unit.h"
 #include "backend.h"
 
