@@ -128,7 +128,11 @@ static void drawable_name(const char *name, char *out, size_t size) {
         missing = !here;
         all = all && here;
     }
-    snprintf(out + used, size - used, all ? "" : " #%04x", (hash ^ hash >> 16) & 0xffff);
+    char mark[8] = "";
+    if (!all) {
+        snprintf(mark, sizeof mark, " #%04x", (hash ^ hash >> 16) & 0xffff);
+    }
+    snprintf(out + used, size - used, "%s", mark);
 }
 
 /* A name that is too long loses its middle. */
