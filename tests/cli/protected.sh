@@ -14,6 +14,7 @@ cp b.bin kitti/velodyne/000001.bin
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' > poses.txt
 cp poses.txt kitti/poses.txt
 printf '0\n0.1\n' > times.txt
+echo 0 0 0 9 9 9 0 > boxes.txt
 cp times.txt kitti
 printf 'P2: 718 0 607 0 0 718 185 0 0 0 1 0\nTr: 1 0 0 0 0 1 0 0 0 0 1 0\n' > kitti/calib.txt
 cp kitti/calib.txt calib.txt
@@ -60,6 +61,7 @@ calibration:FOR_TRAJECTORY calib.txt odometry --ground-truth poses.txt --set cal
 poses:FOR_FUSE poses.txt fuse --camera cam.txt --poses poses.txt frames/ -o m.ply
 color:FOR_MODEL colors/list.txt fuse --camera cam.txt --poses poses.txt --color colors/list.txt frames/ -o m.ply
 labels:FOR_LABELS lab/a.label convert --labels lab/a.label a.bin -o m.ply
+boxes:FOR_CONVERT boxes.txt convert --boxes boxes.txt a.bin -o m.ply
 transform:FOR_CONVERT T.txt convert --transform T.txt a.bin -o m.ply
 files-from:FOR_FOLDERS names.txt info --files-from names.txt
 config:FOR_ALL sample.yaml sample --config sample.yaml a.bin -o m.bin
@@ -100,7 +102,7 @@ done) > ../table
 FLAGGED=$(awk '/OPTION_INPUT/ { sub(",", "", $3); print $1 ":" $3 }' ../table | sort)
 [ "$FLAGGED" = "$(cut -d ' ' -f 1 ../rows | sort)" ] || die "options that are inputs: $(echo $FLAGGED)"
 OTHERS=$(awk '/type_path/ && !/OPTION_INPUT/ && !/OPTION_OUTPUT/ { print $1 }' ../table | sort -u | tr '\n' ' ')
-[ "$OTHERS" = 'color columns json shard temporary-folder ' ] || die "options that are neither inputs nor outputs: $OTHERS"
+[ "$OTHERS" = 'color columns json keep remove shard temporary-folder ' ] || die "options that are neither inputs nor outputs: $OTHERS"
 
 # unharmed FILE COMMAND...: by its name, a symbolic and a hard link, for real and in a dry run.
 unharmed() {
