@@ -16,7 +16,9 @@ static char name[120];
 
 static const char *name_of(const char *cloud, int count, int64_t points, int64_t many) {
     char of[24] = "";
-    snprintf(of, sizeof of, count > 1 ? "%d x " : "", count);
+    if (count > 1) {
+        snprintf(of, sizeof of, "%d x ", count);
+    }
     snprintf(name, sizeof name, "%s, %s%lld points, %lld picks", cloud, of, (long long)points, (long long)many);
     return name;
 }
