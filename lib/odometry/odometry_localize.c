@@ -112,10 +112,10 @@ static void measure_scan(const pc_odometry_scan *scan, double gyration[3]) {
 static pcgpu_status look_at_map(pc_register_work *w, double *share) {
     const pcgpu_odometry *o = w->look_state;
     const double *T = w->result->T_target_source, *offset = o->map->offset;
-    float *xyz = malloc(3 * PC_VIEW_ASKED * sizeof *xyz);
+    float *xyz = malloc(3 * PC_SAMPLED_ASKED * sizeof *xyz);
     double inverse[16];
     pc_transform_invert(T, inverse);
-    const int n = !xyz ? 0 : pc_places_near(o->map->places, T[3] - offset[0], T[7] - offset[1], xyz, PC_VIEW_ASKED);
+    const int n = !xyz ? 0 : pc_places_near(o->map->places, T[3] - offset[0], T[7] - offset[1], xyz, PC_SAMPLED_ASKED);
     for (int i = 0; i < n; i++) {
         float *at = xyz + 3 * i;
         const double p[3] = {(double)at[0] + offset[0], (double)at[1] + offset[1], (double)at[2] + offset[2]};
@@ -126,7 +126,7 @@ static pcgpu_status look_at_map(pc_register_work *w, double *share) {
         }
     }
     const pcgpu_status status = xyz ? pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share)
-                                    : pc_fail_memory(w->context, 3 * PC_VIEW_ASKED * sizeof *xyz, "points of the map");
+                                    : pc_fail_memory(w->context, 3 * PC_SAMPLED_ASKED * sizeof *xyz, "points of the map");
     free(xyz);
     return status;
 }

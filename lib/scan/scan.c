@@ -140,11 +140,6 @@ static void copy_range(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The most of a scan that a carrier returns: the car of nuScenes has 0.26 of it, a car with the road
- * around it 0.39, a desk around a scanner at rest 0.48. */
-#define MOST_CARRIER 0.4
-
-/* No more than that is left out: within half of the radius where all of it would be more, else nothing. */
 pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier, pc_scan *scan, pcgpu_run *run) {
     const int64_t rows = scan->cloud->rows, chunks = (rows + CHUNK - 1) / CHUNK;
     const size_t bytes = (size_t)chunks * sizeof(int64_t) + (size_t)rows;
@@ -157,13 +152,10 @@ pcgpu_status pc_scan_leave_out(pcgpu_context *context, const pc_carrier *carrier
     }
     leaving l = {
         .carrier = carrier, .from = scan->cloud, .before = memory, .keep = (bool *)((int64_t *)memory + chunks)};
-    const double least = (1.0 - MOST_CARRIER) * (double)rows;
-    int64_t kept = find_kept(context, &l, 1);
-    if ((double)kept < least) {
-        kept = find_kept(context, &l, 2);
-    }
+    const int64_t whole = find_kept(context, &l, 1);
+    const int64_t kept = pc_carrier_is_too_much(rows, whole) ? find_kept(context, &l, 2) : whole;
     pcgpu_status status = PCGPU_OK;
-    if ((double)kept >= least && kept < rows) {
+    if (pc_carrier_part(rows, whole, kept)) {
         PC_TRY_OR(done, status, pc_cloud_create_like(context, l.from, kept, &l.rest));
         pc_run_ranges(context, rows, CHUNK, copy_range, &l);
         run->points_in += rows - kept;

@@ -6,6 +6,7 @@
 
 #include "cloud.h"
 #include "context.h"
+#include "scan_math.h"
 #include "simd.h"
 
 #include <stdatomic.h>
@@ -68,6 +69,22 @@ void pc_selection_begin(const pcgpu_context *context, const pcgpu_cloud *cloud, 
 void pc_selection_part(void *selection, int part);
 void pc_selection_end(const pc_selection *s, pcgpu_run *run);
 
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
+
+/* A cloud that decisions are made from: its records, or, where it lies in the memory of a device, copies of those of the
+ * samples, x y z each. */
+typedef struct pc_sampled {
+    const pcgpu_cloud *cloud;
+    const float *copies; /* NULL: the records can be read */
+} pc_sampled;
+
+/* The i-th record of a sample of the cloud. */
+static inline const float *pc_sampled_record(const pc_sampled *from, pc_sampling which, int64_t i) {
+    return from->copies
+               ? from->copies + 3 * (pc_sampling_begin(which) + i)
+               : from->cloud->data + pc_sampling_row(which, from->cloud->rows, i) * (int64_t)from->cloud->columns;
+}
+
 /* ---- spacing: scan_spacing.c ------------------------------------------------------------------------------------- */
 
 /* *edge: of the voxels in metres that fit the spacing of a cloud's points, a power of two, 0 when none fits. *extent:
@@ -79,11 +96,12 @@ pcgpu_status pc_scan_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, b
 
 /* The returns near the sensor of one scan. Points of another scan at the same places belong to the carrier, such as the
  * roof of a car. All zero: none. */
-enum { PC_CARRIER_SIDE = 32 };
 typedef struct pc_carrier {
     float radius;                                     /* metres from the sensor; 0 = there are none */
     uint32_t bits[PC_CARRIER_SIDE * PC_CARRIER_SIDE]; /* by x and y, a bit for each z: a return is near */
 } pc_carrier;
+/* Its radius, 0 where there is none. */
+float pc_carrier_radius(const pcgpu_register_params *params, const pc_sampled *from);
 void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
                      pc_carrier *carrier);
 /* Whether a record lies where it has a return within a part (1 or 2: all or half) of its radius. */
@@ -115,6 +133,7 @@ typedef struct pc_seen {
     int64_t n;
     const float *x, *y, *z;
     int64_t stride;   /* from point to point */
+    const float *copies; /* NULL, or of the samples, see pc_sampled; x, y and z are not read then */
     double offset[3]; /* of the points from the sensor */
     pc_view **view;   /* of the points as they are, with the voxel size of the registration; NULL until it is made */
 } pc_seen;
@@ -135,9 +154,8 @@ typedef struct pc_view_comparison {
 /* Makes views that are not there. T: T_target_source, back: its inverse. Errors: MEMORY. */
 pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], const double back[16],
                              double voxel, pc_view_comparison *result);
-/* The fraction in free space for up to PC_VIEW_ASKED points of a map, x y z in the frame of the scan: of those that its
+/* The fraction in free space for up to PC_SAMPLED_ASKED points of a map, x y z in the frame of the scan: of those that its
  * sensor could see. */
-enum { PC_VIEW_ASKED = 1 << 11 };
 pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel,
                           double *fraction);
 

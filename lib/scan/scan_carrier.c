@@ -13,7 +13,7 @@
 #define CAR_SHARE   0.2f  /* but no more of that range than this */
 #define LEAST_SHARE 0.05  /* of the points, near the sensor */
 
-enum { SAMPLES = 1021, SIDE = PC_CARRIER_SIDE, PARTS = 16 };
+enum { SAMPLES = PC_SAMPLED_RANGES, SIDE = PC_CARRIER_SIDE, PARTS = 16 };
 
 float pc_select_value(float *v, int n, int k) {
     int low = 0, high = n - 1;
@@ -44,38 +44,25 @@ float pc_select_value(float *v, int n, int k) {
     return v[k];
 }
 
-static float range_of(const pcgpu_cloud *cloud, int64_t i) {
-    const float *from = cloud->data + i * cloud->columns;
+static float range_of(const pc_sampled *sampled, int64_t i) {
+    const float *from = pc_sampled_record(sampled, PC_SAMPLE_RANGES, i);
     double p[3];
     for (int k = 0; k < 3; k++) {
-        p[k] = cloud->offset[k] + (double)from[k];
+        p[k] = sampled->cloud->offset[k] + (double)from[k];
     }
     return (float)sqrt((p[0] * p[0] + p[1] * p[1]) + p[2] * p[2]);
 }
 
 /* Up to SAMPLES ranges of points that are not at the origin, spread over the cloud. */
-static int sample_ranges(const pcgpu_cloud *cloud, float ranges[SAMPLES]) {
-    const int64_t every = cloud->rows / SAMPLES > 1 ? cloud->rows / SAMPLES : 1;
+static int sample_ranges(const pc_sampled *from, float ranges[SAMPLES]) {
+    const int64_t count = pc_sampling_count(PC_SAMPLE_RANGES, from->cloud->rows);
     int n = 0;
-    for (int64_t i = 0; i < cloud->rows && n < SAMPLES; i += every) {
-        const float range = range_of(cloud, i);
+    for (int64_t i = 0; i < count && n < SAMPLES; i++) {
+        const float range = range_of(from, i);
         ranges[n] = range;
         n += range > 0.0f && range < INFINITY;
     }
     return n;
-}
-
-/* The cell of a point within the radius; false for others. */
-static inline bool cell_of(float radius, const double offset[3], const float *record, int c[3]) {
-    const double per = 0.5 * SIDE / (double)radius;
-    for (int k = 0; k < 3; k++) {
-        const double v = (offset[k] + (double)record[k]) * per + 0.5 * SIDE;
-        if (!(v >= 0.0 && v < SIDE)) {
-            return false;
-        }
-        c[k] = (int)v;
-    }
-    return true;
 }
 
 /* Marks the cell of a return and those next to it. */
@@ -103,41 +90,36 @@ static void mark_part(void *state, int part) {
     const int64_t end = cloud->rows * (part + 1) / PARTS;
     int c[3];
     for (int64_t i = cloud->rows * part / PARTS; i < end; i++) {
-        if (cell_of(m->carrier->radius, cloud->offset, cloud->data + i * cloud->columns, c)) {
+        if (pc_carrier_cell(m->carrier->radius, cloud->offset, cloud->data + i * cloud->columns, c)) {
             mark(m->carrier, c);
         }
     }
 }
 
-void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
-                     pc_carrier *carrier) {
+float pc_carrier_radius(const pcgpu_register_params *params, const pc_sampled *from) {
     float ranges[SAMPLES];
     int near = 0;
-    const int n = sample_ranges(cloud, ranges);
-    *carrier = (pc_carrier){0};
+    const int n = sample_ranges(from, ranges);
     const float reach = n > 0 ? pc_select_value(ranges, n, n * 97 / 100) : 0.0f;
     const float radius = fmaxf(NEAR_SHARE * reach, fminf(CAR_METRES, CAR_SHARE * reach));
     for (int i = 0; i < n; i++) {
         near += ranges[i] < radius;
     }
-    if (params->keep_carrier || (double)near < LEAST_SHARE * (double)n || near == 0) {
-        return;
-    }
+    return params->keep_carrier || (double)near < LEAST_SHARE * (double)n || near == 0 ? 0.0f : radius;
+}
+
+void pc_carrier_find(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *cloud,
+                     pc_carrier *carrier) {
+    const pc_sampled from = {cloud, NULL};
     marking m = {.cloud = cloud, .carrier = carrier};
-    carrier->radius = radius;
-    pc_run_parts(context, PARTS, mark_part, &m);
+    *carrier = (pc_carrier){.radius = pc_carrier_radius(params, &from)};
+    if (carrier->radius > 0.0f) {
+        pc_run_parts(context, PARTS, mark_part, &m);
+    }
 }
 
 bool pc_carrier_has(const pc_carrier *carrier, int part, const double offset[3], const float *record) {
-    const int low = SIDE / 2 - SIDE / 2 / part, high = SIDE - low;
     int c[3];
-    if (!cell_of(carrier->radius, offset, record, c)) {
-        return false;
-    }
-    for (int k = 0; k < 3; k++) {
-        if (c[k] < low || c[k] >= high) {
-            return false;
-        }
-    }
-    return carrier->bits[c[1] * SIDE + c[0]] >> c[2] & 1u;
+    return pc_carrier_cell(carrier->radius, offset, record, c) && pc_carrier_is_within(part, c) &&
+           (carrier->bits[c[1] * SIDE + c[0]] >> c[2] & 1u);
 }

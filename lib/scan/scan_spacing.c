@@ -6,25 +6,23 @@
  * directions, and enough of these cells are thin: the noise of the sensor is small against them. Powers of two, so that
  * scans of one sensor have one edge.
  *
- * SEEDS points of the cloud stand for all. The boxes around them, each of STEPS levels of cells, are counted in one
- * pass over the points, by threads in parts that depend on the number of points alone. */
+ * A sample of points, the seeds, stands for all. The boxes around them, each of PC_SPACING_STEPS levels of cells, are
+ * counted in one pass over the points, by threads or on a device: in whole units, so that their order says nothing. */
 #include "error.h"
-#include "scan.h"
+#include "scan_spacing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    SAMPLES = 255, /* points that the extent of a cloud is estimated from */
-    SEEDS = 240,   /* points whose cells are counted */
-    STEPS = 2,     /* levels of cells that one pass counts, each half as wide */
-    FINE = 1 << (STEPS - 1),
-    CELLS = FINE * FINE * FINE,
+    SEEDS = PC_SAMPLED_SEEDS,
+    STEPS = PC_SPACING_STEPS,
+    FINE = PC_SPACING_FINE,
     PART = 1 << 14, /* points of a part, at least */
     MOST_PARTS = 64,
-    COLUMNS = 1 << 13,  /* of the table of boxes: 32 x 32 x 8, which repeat in space */
     FEWEST_POINTS = 10, /* of a cloud */
     FEWEST = 4,         /* points of a cell that counts, as of method ndt */
+    MOST_EDGES = 64,    /* that are tried */
 };
 
 #define MOST      0.675
@@ -35,56 +33,34 @@ enum {
 #define FINEST    1e-6    /* of the extent: no cell is narrower */
 #define FARTHEST  100.0f  /* extents from the middle to a seed */
 #define WIDEST    0.5     /* of the extent: no cell is wider */
-#define OFF_ROUND 0.381966f
 
-/* Sums over the points of a cell, in edges of a box. */
-typedef struct moments {
-    float n, x, y, z, xx, xy, xz, yy, yz, zz;
-} moments;
+/* What the cells at an edge say. */
+typedef struct verdict {
+    double edge;        /* of a box */
+    bool spread[STEPS]; /* enough seeds lie in cells that spread, where a box has 2^step cells to the edge */
+    bool thin;          /* and enough of these in cells as wide as the box that are thin */
+} verdict;
 
-typedef struct box {
-    int32_t c[3];
-    int next; /* of the same entry of the table, or -1 */
-} box;
-
-/* The cells of all boxes, of one part of the points. */
-typedef struct box_cells {
-    moments of[SEEDS][CELLS];
-} box_cells;
-
-typedef struct scale {
-    pcgpu_context *context; /* whose threads count */
-    const pcgpu_cloud *cloud;
-    float origin[3]; /* a record that counts as unusable; NaN for none */
-    float middle[3], extent;
-    int64_t seeds[SEEDS];
-    int seed_count;
-    float edge, per_edge;   /* of a box */
-    int16_t first[COLUMNS]; /* a box, or -1 */
-    int seed_box[SEEDS];
-    int box_count;
-    box boxes[SEEDS];
-    int parts;
-    pc_simd simd;
-    box_cells *cells; /* of each part; of the first one, in the end, those of all */
-} scale;
-
-static const float *record(const scale *s, int64_t i) {
-    return s->cloud->data + i * s->cloud->columns;
-}
-
-static bool usable(const scale *s, const float *p) {
-    return pc_is_finite3(p[0], p[1], p[2]) && !pc_is_at(s->origin, p);
-}
+struct pc_spacing {
+    pc_sampled from;
+    float extent;
+    const float *seeds[SEEDS];
+    int seed_count, seed_box[SEEDS];
+    pc_spacing_boxes boxes;
+    double wanted; /* the edge of `boxes` */
+    verdict known[MOST_EDGES];
+    int known_count;
+};
 
 /* The median on each axis, and the distance from it that nine of ten points keep. */
-static bool measure_extent(scale *s) {
+static bool measure_extent(pc_spacing *s) {
+    enum { SAMPLES = PC_SAMPLED_EXTENT };
     float p[3][SAMPLES], values[SAMPLES];
-    const int64_t rows = s->cloud->rows, every = rows / SAMPLES > 1 ? rows / SAMPLES : 1;
+    const int64_t count = pc_sampling_count(PC_SAMPLE_EXTENT, s->from.cloud->rows);
     int n = 0;
-    for (int64_t i = 0; i < rows && n < SAMPLES; i += every) {
-        const float *from = record(s, i);
-        if (usable(s, from)) {
+    for (int64_t i = 0; i < count && n < SAMPLES; i++) {
+        const float *from = pc_sampled_record(&s->from, PC_SAMPLE_EXTENT, i);
+        if (pc_is_usable(s->boxes.origin, from)) {
             p[0][n] = from[0], p[1][n] = from[1], p[2][n] = from[2];
             n++;
         }
@@ -94,10 +70,11 @@ static bool measure_extent(scale *s) {
     }
     for (int k = 0; k < 3; k++) {
         memcpy(values, p[k], sizeof values);
-        s->middle[k] = pc_select_value(values, n, n / 2);
+        s->boxes.middle[k] = pc_select_value(values, n, n / 2);
     }
+    const float *middle = s->boxes.middle;
     for (int i = 0; i < n; i++) {
-        float x = p[0][i] - s->middle[0], y = p[1][i] - s->middle[1], z = p[2][i] - s->middle[2];
+        float x = p[0][i] - middle[0], y = p[1][i] - middle[1], z = p[2][i] - middle[2];
         values[i] = (x * x + y * y) + z * z;
     }
     s->extent = sqrtf(pc_select_value(values, n, n * 9 / 10));
@@ -105,83 +82,57 @@ static bool measure_extent(scale *s) {
 }
 
 /* Whether a box around a point has a number that fits, be it the smallest one. */
-static bool is_near(const scale *s, const float *p) {
+static bool is_near(const pc_spacing *s, const float *p) {
     bool near = true;
     for (int k = 0; k < 3; k++) {
-        near = near && fabsf(p[k] - s->middle[k]) < FARTHEST * s->extent;
+        near = near && fabsf(p[k] - s->boxes.middle[k]) < FARTHEST * s->extent;
     }
     return near;
 }
 
-static void choose_seeds(scale *s) {
-    const int64_t every = s->cloud->rows / SEEDS > 1 ? s->cloud->rows / SEEDS : 1;
-    for (int64_t i = 0; i * every < s->cloud->rows && s->seed_count < SEEDS; i++) {
-        const int64_t row = pc_pick(i, every);
-        if (row < s->cloud->rows && usable(s, record(s, row)) && is_near(s, record(s, row))) {
-            s->seeds[s->seed_count++] = row;
+static void choose_seeds(pc_spacing *s) {
+    const int64_t rows = s->from.cloud->rows, count = pc_sampling_count(PC_SAMPLE_SEEDS, rows);
+    for (int64_t i = 0; i < count && s->seed_count < SEEDS; i++) {
+        if (pc_sampling_row(PC_SAMPLE_SEEDS, rows, i) >= rows) {
+            continue;
+        }
+        const float *p = pc_sampled_record(&s->from, PC_SAMPLE_SEEDS, i);
+        if (pc_is_usable(s->boxes.origin, p) && is_near(s, p)) {
+            s->seeds[s->seed_count++] = p;
         }
     }
 }
 
 /* ---- one pass ---------------------------------------------------------------------------------------------------- */
 
-PC_INLINE float in_boxes(const scale *s, float value, int axis) {
-    return (value - s->middle[axis]) * s->per_edge + OFF_ROUND;
-}
-
-static inline unsigned entry_of(const int32_t c[3]) {
-    return ((unsigned)c[0] & 31u) | ((unsigned)c[1] & 31u) << 5 | ((unsigned)c[2] & 7u) << 10;
-}
-
-/* The box of these coordinates, or -1. */
-static inline int find_box(const scale *s, const int32_t c[3], unsigned entry) {
-    int at = s->first[entry];
-    while (at >= 0 && (s->boxes[at].c[0] != c[0] || s->boxes[at].c[1] != c[1] || s->boxes[at].c[2] != c[2])) {
-        at = s->boxes[at].next;
-    }
-    return at;
-}
-
-static int add_box(scale *s, const int32_t c[3]) {
-    const unsigned entry = entry_of(c);
-    int at = find_box(s, c, entry);
+static int add_box(pc_spacing_boxes *boxes, const int32_t c[3]) {
+    const uint32_t entry = pc_spacing_entry(c[0], c[1], c[2]);
+    int at = pc_spacing_find(boxes, c, entry);
     if (at < 0) {
-        box *b = &s->boxes[at = s->box_count++];
+        pc_spacing_box *b = &boxes->of[at = boxes->count++];
         memcpy(b->c, c, sizeof b->c);
-        b->next = s->first[entry];
-        s->first[entry] = (int16_t)at;
+        b->next = boxes->first[entry];
+        boxes->first[entry] = (int16_t)at;
     }
     return at;
 }
 
-static void list_boxes(scale *s, float edge) {
-    s->edge = edge;
-    s->per_edge = 1.0f / edge;
-    s->box_count = 0;
-    memset(s->first, -1, sizeof s->first);
+static float place_of(const pc_spacing *s, const float *p, int axis) {
+    return pc_spacing_place(p[axis], s->boxes.middle[axis], s->boxes.per_edge);
+}
+
+static void list_boxes(pc_spacing *s, double edge) {
+    s->wanted = edge;
+    s->boxes.per_edge = 1.0f / (float)edge;
+    s->boxes.count = 0;
+    memset(s->boxes.first, -1, sizeof s->boxes.first);
     for (int i = 0; i < s->seed_count; i++) {
-        const float *p = record(s, s->seeds[i]);
         int32_t c[3];
         for (int k = 0; k < 3; k++) {
-            c[k] = (int32_t)floorf(in_boxes(s, p[k], k));
+            c[k] = pc_spacing_floor(place_of(s, s->seeds[i], k));
         }
-        s->seed_box[i] = add_box(s, c);
+        s->seed_box[i] = add_box(&s->boxes, c);
     }
-}
-
-/* A coordinate that is not finite, or too far away for a box of a seed. */
-PC_INLINE float within(float v) {
-    const float most = 1e9f;
-    return v < most && v > -most ? v : most;
-}
-
-static void add_point(moments *cells, const float f[3], const int32_t c[3]) {
-    const float x = f[0] - (float)c[0], y = f[1] - (float)c[1], z = f[2] - (float)c[2];
-    const int i = (int)(x * FINE), j = (int)(y * FINE), k = (int)(z * FINE);
-    moments *m = &cells[(k * FINE + j) * FINE + i];
-    m->n += 1.0f;
-    m->x += x, m->y += y, m->z += z;
-    m->xx += x * x, m->xy += x * y, m->xz += x * z, m->yy += y * y, m->yz += y * z, m->zz += z * z;
 }
 
 enum { BLOCK = 256 };
@@ -194,77 +145,85 @@ typedef struct located {
 } located;
 
 /* In loops that compilers vectorize. */
-PC_INLINE void locate_block(const scale *s, const float *from, int columns, int n, located *l) {
-    const float x0 = s->middle[0], y0 = s->middle[1], z0 = s->middle[2], per = s->per_edge;
+PC_INLINE void locate_block(const pc_spacing_boxes *boxes, const float *from, int columns, int n, located *l) {
+    const float x0 = boxes->middle[0], y0 = boxes->middle[1], z0 = boxes->middle[2], per = boxes->per_edge;
     for (int i = 0; i < n; i++) { /* all axes together: one pass over the records */
-        l->f[0][i] = within((from[i * columns] - x0) * per + OFF_ROUND);
-        l->f[1][i] = within((from[i * columns + 1] - y0) * per + OFF_ROUND);
-        l->f[2][i] = within((from[i * columns + 2] - z0) * per + OFF_ROUND);
+        l->f[0][i] = pc_spacing_place(from[i * columns], x0, per);
+        l->f[1][i] = pc_spacing_place(from[i * columns + 1], y0, per);
+        l->f[2][i] = pc_spacing_place(from[i * columns + 2], z0, per);
     }
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < n; i++) {
-            const int32_t whole = (int32_t)l->f[k][i];
-            l->c[k][i] = whole - (l->f[k][i] < (float)whole);
+            l->c[k][i] = pc_spacing_floor(l->f[k][i]);
         }
     }
     for (int i = 0; i < n; i++) {
-        l->at[i] = ((uint32_t)l->c[0][i] & 31u) | ((uint32_t)l->c[1][i] & 31u) << 5 | ((uint32_t)l->c[2][i] & 7u) << 10;
+        l->at[i] = pc_spacing_entry(l->c[0][i], l->c[1][i], l->c[2][i]);
     }
 }
 
-PC_INLINE void locate(const scale *s, const float *from, int columns, int n, located *l) {
+PC_INLINE void locate(const pc_spacing_boxes *boxes, const float *from, int columns, int n, located *l) {
     if (columns == 4) {
-        locate_block(s, from, 4, n, l);
+        locate_block(boxes, from, 4, n, l);
     } else {
-        locate_block(s, from, columns, n, l);
+        locate_block(boxes, from, columns, n, l);
     }
 }
-PC_SIMD_FORMS_OF(locate, (const scale *s, const float *from, int columns, int n, located *l), (s, from, columns, n, l))
+PC_SIMD_FORMS_OF(locate, (const pc_spacing_boxes *boxes, const float *from, int columns, int n, located *l),
+                 (boxes, from, columns, n, l))
 
-/* Adds the points of a part to the cells of the listed boxes. */
+/* A pass of threads. */
+typedef struct counting {
+    const pc_spacing_boxes *boxes;
+    const pcgpu_cloud *cloud;
+    int parts;
+    pc_simd simd;
+    pc_spacing_cell *cells; /* of each part; of the first one, in the end, those of all */
+} counting;
+
+/* Adds the points of a part to the cells of the boxes. */
 static void add_part(void *state, int part) {
-    const scale *s = state;
-    const int64_t rows = s->cloud->rows, first = rows * part / s->parts, end = rows * (part + 1) / s->parts;
-    box_cells *cells = &s->cells[part];
-    void (*const locate_records)(const scale *, const float *, int, int, located *) = locate_for(s->simd);
-    const int columns = s->cloud->columns;
+    const counting *c = state;
+    const int64_t rows = c->cloud->rows, first = rows * part / c->parts, end = rows * (part + 1) / c->parts;
+    const pc_spacing_boxes *boxes = c->boxes;
+    const size_t count = (size_t)boxes->count * PC_SPACING_CELLS;
+    pc_spacing_cell *cells = c->cells + (size_t)part * count;
+    const int columns = c->cloud->columns;
     located l;
-    memset(cells->of, 0, (size_t)s->box_count * sizeof *cells->of);
+    memset(cells, 0, count * sizeof *cells);
     for (int64_t begin = first; begin < end; begin += BLOCK) {
         const int n = end - begin < BLOCK ? (int)(end - begin) : BLOCK;
-        const float *from = record(s, begin);
-        locate_records(s, from, columns, n, &l);
+        const float *from = c->cloud->data + begin * columns;
+        locate_for(c->simd)(boxes, from, columns, n, &l);
         for (int i = 0; i < n; i++) {
-            if (s->first[l.at[i]] < 0) {
+            if (boxes->first[l.at[i]] < 0) {
                 continue;
             }
-            const int32_t place[3] = {l.c[0][i], l.c[1][i], l.c[2][i]};
-            const int found = find_box(s, place, l.at[i]);
-            if (found >= 0 && usable(s, from + i * columns)) {
-                add_point(cells->of[found], (float[3]){l.f[0][i], l.f[1][i], l.f[2][i]}, place);
+            const float place[3] = {l.f[0][i], l.f[1][i], l.f[2][i]};
+            const int32_t box[3] = {l.c[0][i], l.c[1][i], l.c[2][i]};
+            const int found = pc_spacing_find(boxes, box, l.at[i]);
+            if (found >= 0 && pc_is_usable(boxes->origin, from + i * columns)) {
+                uint32_t add[PC_SPACING_SUMS];
+                pc_spacing_cell *to = cells + found * PC_SPACING_CELLS + pc_spacing_add(place, box, add);
+                for (int k = 0; k < PC_SPACING_SUMS; k++) {
+                    to->sum[k] += add[k];
+                }
             }
         }
     }
 }
 
-static void join(moments *m, const moments *from) {
-    m->n += from->n;
-    m->x += from->x, m->y += from->y, m->z += from->z;
-    m->xx += from->xx, m->xy += from->xy, m->xz += from->xz;
-    m->yy += from->yy, m->yz += from->yz, m->zz += from->zz;
+static void join(pc_spacing_cell *cell, const pc_spacing_cell *from) {
+    for (int k = 0; k < PC_SPACING_SUMS; k++) {
+        cell->sum[k] += from->sum[k];
+    }
 }
 
-/* Counts the cells of boxes of this edge, unless that was done last. */
-static void count_cells(scale *s, double edge) {
-    if (s->edge == (float)edge) {
-        return;
-    }
-    list_boxes(s, (float)edge);
-    pc_run_parts(s->context, s->parts, add_part, s);
-    for (int part = 1; part < s->parts; part++) {
-        for (int i = 0; i < s->box_count * CELLS; i++) {
-            join(s->cells->of[0] + i, s->cells[part].of[0] + i);
-        }
+static void count_cells(pcgpu_context *context, counting *c) {
+    const size_t count = (size_t)c->boxes->count * PC_SPACING_CELLS;
+    pc_run_parts(context, c->parts, add_part, c);
+    for (size_t i = count; i < count * (size_t)c->parts; i++) {
+        join(c->cells + i % count, c->cells + i);
     }
 }
 
@@ -273,54 +232,78 @@ static void count_cells(scale *s, double edge) {
 /* What the points of a cell, `wide` edges of a box, are: 0, or 1 when they spread over two directions, or 2 when they
  * are thin in the third, too. Eigenvalues a <= b <= c of the covariance: a is about det / minors, b about minors /
  * trace; three points have a plane of their own, so that a is n / (n - 3) times as large as it looks. */
-static int shape_of(const moments *m, float wide) {
-    if (m->n < FEWEST) {
+static int shape_of(const pc_spacing_cell *cell, double wide) {
+    const double n = (double)cell->sum[0], per = 1.0 / (n * PC_SPACING_UNITS), per2 = per / PC_SPACING_UNITS;
+    if (n < FEWEST) {
         return 0;
     }
-    const float per = 1.0f / m->n, x = m->x * per, y = m->y * per, z = m->z * per, w2 = wide * wide;
-    const float xx = m->xx * per - x * x, yy = m->yy * per - y * y, zz = m->zz * per - z * z;
-    const float xy = m->xy * per - x * y, xz = m->xz * per - x * z, yz = m->yz * per - y * z;
-    const float minors = ((xx * yy - xy * xy) + (xx * zz - xz * xz)) + (yy * zz - yz * yz);
-    const float det = (xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz)) + xz * (xy * yz - yy * xz);
-    return minors >= (float)EXTENT * w2 * ((xx + yy) + zz)
-               ? 1 + (m->n * det <= (float)THICKNESS * w2 * (m->n - 3.0f) * minors)
-               : 0;
+    const double x = (double)cell->sum[1] * per, y = (double)cell->sum[2] * per, z = (double)cell->sum[3] * per;
+    const double xx = (double)cell->sum[4] * per2 - x * x, xy = (double)cell->sum[5] * per2 - x * y,
+                 xz = (double)cell->sum[6] * per2 - x * z, yy = (double)cell->sum[7] * per2 - y * y,
+                 yz = (double)cell->sum[8] * per2 - y * z, zz = (double)cell->sum[9] * per2 - z * z;
+    const double w2 = wide * wide, minors = ((xx * yy - xy * xy) + (xx * zz - xz * xz)) + (yy * zz - yz * yz);
+    const double det = (xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz)) + xz * (xy * yz - yy * xz);
+    return minors >= EXTENT * w2 * ((xx + yy) + zz) ? 1 + (n * det <= THICKNESS * w2 * (n - 3.0) * minors) : 0;
 }
 
-/* Whether enough of the seeds lie in cells that spread, and enough of these in cells that are thin, where a box has
- * 2^step cells to the edge. */
-static bool suits(const scale *s, int step, bool thin) {
+/* How many seeds lie in cells of each shape, where a box has 2^step cells to the edge. */
+static void find_shapes(const pc_spacing *s, const pc_spacing_cell *cells, int step, int found[3]) {
     const int wide = FINE >> step;
-    int found[3] = {0};
+    memset(found, 0, 3 * sizeof *found);
     for (int i = 0; i < s->seed_count; i++) {
-        const float *p = record(s, s->seeds[i]);
-        const box *b = &s->boxes[s->seed_box[i]];
+        const pc_spacing_box *b = &s->boxes.of[s->seed_box[i]];
         int first[3];
         for (int k = 0; k < 3; k++) {
-            first[k] = (int)((in_boxes(s, p[k], k) - (float)b->c[k]) * FINE) / wide * wide;
+            first[k] = (int)((place_of(s, s->seeds[i], k) - (float)b->c[k]) * FINE) / wide * wide;
         }
-        moments m = {0};
+        pc_spacing_cell all = {0};
         for (int j = 0; j < wide * wide * wide; j++) {
             const int z = first[2] + j / (wide * wide), y = first[1] + j / wide % wide, x = first[0] + j % wide;
-            join(&m, &s->cells->of[s->seed_box[i]][(z * FINE + y) * FINE + x]);
+            join(&all, &cells[s->seed_box[i] * PC_SPACING_CELLS + (z * FINE + y) * FINE + x]);
         }
-        found[shape_of(&m, (float)wide / FINE)]++;
+        found[shape_of(&all, (double)wide / FINE)]++;
     }
-    const int spread = found[1] + found[2];
-    return (double)spread >= MOST * (double)s->seed_count && (!thin || (double)found[2] >= THIN * (double)spread);
 }
 
-/* The smallest edge at which cells spread, 0 when none does. */
-static double spreading_edge(scale *s) {
+void pc_spacing_take(pc_spacing *s, const pc_spacing_cell *cells) {
+    verdict *v = &s->known[s->known_count++];
+    v->edge = s->wanted;
+    for (int step = 0; step < STEPS; step++) {
+        int found[3];
+        find_shapes(s, cells, step, found);
+        const int spread = found[1] + found[2];
+        v->spread[step] = (double)spread >= MOST * (double)s->seed_count;
+        v->thin = step == 0 ? v->spread[0] && (double)found[2] >= THIN * (double)spread : v->thin;
+    }
+}
+
+/* ---- the choice -------------------------------------------------------------------------------------------------- */
+
+/* NULL: the cells at this edge are to be counted first. */
+static const verdict *verdict_at(pc_spacing *s, double edge) {
+    for (int i = 0; i < s->known_count; i++) {
+        if (s->known[i].edge == edge) {
+            return &s->known[i];
+        }
+    }
+    list_boxes(s, edge);
+    return NULL;
+}
+
+/* The smallest edge at which cells spread, 0 when none does; -1: cells are to be counted first. */
+static double spreading_edge(pc_spacing *s) {
     const double widest = WIDEST * (double)s->extent;
     int exponent;
     (void)frexp((double)s->extent / BOXES, &exponent);
     double edge = ldexp(1.0, exponent - 1), good = 0.0; /* a power of two, extent / BOXES at the most */
-    while (edge <= widest && edge > FINEST * (double)s->extent) {
+    while (edge <= widest && edge > FINEST * (double)s->extent && s->known_count < MOST_EDGES) {
         const double before = good;
-        count_cells(s, edge);
+        const verdict *v = verdict_at(s, edge);
+        if (!v) {
+            return -1.0;
+        }
         int step = 0;
-        while (step < STEPS && suits(s, step, false)) {
+        while (step < STEPS && v->spread[step]) {
             good = ldexp(edge, -step++);
         }
         if (good > 0.0 && (step < STEPS || before > 0.0) && step != STEPS) {
@@ -332,46 +315,61 @@ static double spreading_edge(scale *s) {
 }
 
 /* That edge, or the next one or the one after it when noise makes its cells thick. */
-static double choose_edge(scale *s) {
+static double choose_edge(pc_spacing *s) {
     const double spreading = spreading_edge(s);
     for (int wider = 0; wider < 3 && spreading > 0.0; wider++) {
         const double edge = ldexp(spreading, wider);
-        count_cells(s, edge);
-        if (suits(s, 0, true)) {
-            return edge;
+        const verdict *v = verdict_at(s, edge);
+        if (!v || v->thin) {
+            return v ? edge : -1.0;
         }
     }
     return spreading;
 }
 
-pcgpu_status pc_scan_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
-                             double *extent) {
-    const int64_t parts = cloud->rows / PART < MOST_PARTS ? cloud->rows / PART : MOST_PARTS;
-    const size_t bytes = (size_t)(parts > 1 ? parts : 1) * sizeof(box_cells);
-    scale *s = malloc(sizeof *s);
-    box_cells *cells = malloc(bytes);
-    *edge = *extent = 0.0;
-    if (!s || !cells) {
-        free(s);
-        free(cells);
-        return pc_fail_memory(context, bytes + sizeof *s, "the voxel size");
+pcgpu_status pc_spacing_open(pcgpu_context *context, const pc_sampled *from, bool drop_origin, pc_spacing **spacing) {
+    pc_spacing *s = malloc(sizeof *s);
+    *spacing = s;
+    if (!s) {
+        return pc_fail_memory(context, sizeof *s, "the voxel size");
     }
-    s->context = context;
-    s->simd = context ? pc_context_simd(context) : PC_SIMD_BASE;
-    s->cells = cells;
-    s->parts = parts > 1 ? (int)parts : 1;
-    s->cloud = cloud;
-    s->seed_count = 0;
-    s->edge = 0.0f;
-    pc_cloud_origin(cloud, drop_origin, s->origin);
+    s->from = *from;
+    s->seed_count = s->known_count = 0;
+    pc_cloud_origin(from->cloud, drop_origin, s->boxes.origin);
     if (measure_extent(s)) {
         choose_seeds(s);
     }
-    if (s->seed_count >= FEWEST_POINTS) {
-        *edge = choose_edge(s);
-        *extent = (double)s->extent;
-    }
-    free(cells);
-    free(s);
     return PCGPU_OK;
+}
+
+const pc_spacing_boxes *pc_spacing_next(pc_spacing *s, double *edge, double *extent) {
+    const double chosen = s->seed_count < FEWEST_POINTS ? 0.0 : choose_edge(s);
+    *edge = chosen > 0.0 ? chosen : 0.0;
+    *extent = s->seed_count < FEWEST_POINTS ? 0.0 : (double)s->extent;
+    return chosen < 0.0 ? &s->boxes : NULL;
+}
+
+void pc_spacing_close(pc_spacing *spacing) {
+    free(spacing);
+}
+
+pcgpu_status pc_scan_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, bool drop_origin, double *edge,
+                             double *extent) {
+    const int64_t parts = cloud->rows / PART < MOST_PARTS ? cloud->rows / PART : MOST_PARTS;
+    const size_t bytes = (size_t)(parts > 1 ? parts : 1) * SEEDS * PC_SPACING_CELLS * sizeof(pc_spacing_cell);
+    const pc_sampled from = {cloud, NULL};
+    pc_spacing *s = NULL;
+    counting c = {.cloud = cloud,
+                  .parts = parts > 1 ? (int)parts : 1,
+                  .simd = context ? pc_context_simd(context) : PC_SIMD_BASE,
+                  .cells = malloc(bytes)};
+    pcgpu_status status = c.cells ? pc_spacing_open(context, &from, drop_origin, &s)
+                                  : pc_fail_memory(context, bytes, "the voxel size");
+    while (status == PCGPU_OK && (c.boxes = pc_spacing_next(s, edge, extent))) {
+        count_cells(context, &c);
+        pc_spacing_take(s, c.cells);
+    }
+    pc_spacing_close(s);
+    free(c.cells);
+    return status;
 }

@@ -22,8 +22,7 @@ enum {
     SIDE = 40, /* bins on an edge of the cube */
     FACES = 6,
     BINS = FACES * SIDE * SIDE,
-    MOST_SEEN = 1 << 13, /* points that a view is made of */
-    MOST_ASKED = PC_VIEW_ASKED,
+    MOST_ASKED = PC_SAMPLED_ASKED,
     FEWEST_BINS = 256,
     FEWEST_ASKED = 256,
     BLOCK = 256, /* points at a time */
@@ -99,27 +98,24 @@ static void widen(float *values, bool least) {
     }
 }
 
-/* The stride at which no more than `most` points are taken. */
-static int64_t stride_for(const pc_seen *s, int64_t most) {
-    return (s->n + most - 1) / most;
-}
-
-/* Picks `begin` and those after it, as many as a block holds, of those that have a direction; the pick after them. */
-static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_points *p) {
-    const int64_t all = s->n / every, end = begin + BLOCK < all ? begin + BLOCK : all;
+/* Takes the sample from `begin` on, as much as a block holds, of what has a direction; what comes after it. */
+static int64_t take_block(const pc_seen *s, pc_sampling which, int64_t begin, view_points *p) {
+    const int64_t all = pc_sampling_count(which, s->n), end = begin + BLOCK < all ? begin + BLOCK : all;
+    const float *copies = s->copies ? s->copies + 3 * pc_sampling_begin(which) : NULL;
+    const float *axes[3] = {copies ? copies : s->x, copies ? copies + 1 : s->y, copies ? copies + 2 : s->z};
     int64_t places[BLOCK];
     int n = 0;
     for (int64_t i = begin; i < end; i++) {
-        places[i - begin] = pc_pick(i, every) * s->stride;
-        __builtin_prefetch(s->x + places[i - begin]);
-        __builtin_prefetch(s->y + places[i - begin]);
-        __builtin_prefetch(s->z + places[i - begin]);
+        places[i - begin] = copies ? 3 * i : pc_sampling_row(which, s->n, i) * s->stride;
+        __builtin_prefetch(axes[0] + places[i - begin]);
+        __builtin_prefetch(axes[1] + places[i - begin]);
+        __builtin_prefetch(axes[2] + places[i - begin]);
     }
     for (int64_t i = begin; i < end; i++) {
         const int64_t at = places[i - begin];
-        const float x = (float)((double)s->x[at] + s->offset[0]);
-        const float y = (float)((double)s->y[at] + s->offset[1]);
-        const float z = (float)((double)s->z[at] + s->offset[2]);
+        const float x = (float)((double)axes[0][at] + s->offset[0]);
+        const float y = (float)((double)axes[1][at] + s->offset[1]);
+        const float z = (float)((double)axes[2][at] + s->offset[2]);
         const float square = (x * x + y * y) + z * z;
         p->x[n] = x;
         p->y[n] = y;
@@ -130,14 +126,14 @@ static int64_t take_block(const pc_seen *s, int64_t begin, int64_t every, view_p
     return end;
 }
 
-static void add_points(const pc_seen *s, int64_t every, pc_view *v) {
+static void add_points(const pc_seen *s, pc_view *v) {
     view_points p;
     for (int i = 0; i < BINS; i++) {
         v->low[i] = INFINITY;
         v->high[i] = 0.0f;
     }
-    for (int64_t at = 0; at < s->n / every;) {
-        at = take_block(s, at, every, &p);
+    for (int64_t at = 0, all = pc_sampling_count(PC_SAMPLE_VIEW, s->n); at < all;) {
+        at = take_block(s, PC_SAMPLE_VIEW, at, &p);
         find_bins(&p);
         for (int i = 0; i < p.n; i++) {
             float *low = &v->low[p.bin[i]], *high = &v->high[p.bin[i]];
@@ -147,12 +143,12 @@ static void add_points(const pc_seen *s, int64_t every, pc_view *v) {
     }
 }
 
-/* Gathers the points of a scan, one of `every`, that are looked up. */
-static void gather(const pc_seen *s, int64_t every, pc_view *v) {
+/* Gathers the points of a scan that are looked up. */
+static void gather(const pc_seen *s, pc_sampling which, pc_view *v) {
     view_points p;
     v->asked = 0;
-    for (int64_t at = 0; at < s->n / every;) {
-        at = take_block(s, at, every, &p);
+    for (int64_t at = 0, all = pc_sampling_count(which, s->n); at < all;) {
+        at = take_block(s, which, at, &p);
         memcpy(v->x + v->asked, p.x, (size_t)p.n * sizeof *p.x);
         memcpy(v->y + v->asked, p.y, (size_t)p.n * sizeof *p.y);
         memcpy(v->z + v->asked, p.z, (size_t)p.n * sizeof *p.z);
@@ -236,17 +232,14 @@ static double seen_fraction(const view_counts *counts) {
 /* Makes a view of half of the points at most; false when they were not seen from the origin, or are so sparse that the
  * others lie in free space. */
 static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
-    const int64_t every = stride_for(s, MOST_SEEN) > 2 ? stride_for(s, MOST_SEEN) : 2;
-    const int64_t few = stride_for(s, MOST_ASKED),
-                  apart = few == every ? every + 1 : few; /* hardly a point of the view */
     view_counts self = {0};
     int bins = 0;
-    add_points(s, every, v);
+    add_points(s, v);
     for (int i = 0; i < BINS; i++) {
         v->own[i] = v->high[i] > 0.0f;
         bins += v->own[i];
     }
-    gather(s, apart, v);
+    gather(s, PC_SAMPLE_APART, v);
     bool from_origin = bins >= FEWEST_BINS && fraction_behind(v, voxel) <= MOST_BEHIND;
     if (from_origin) {
         widen(v->low, true);
@@ -254,8 +247,8 @@ static bool fill_view(const pc_seen *s, double voxel, pc_view *v) {
         look_up(v, v, NULL, voxel, &self);
         from_origin = free_fraction(&self) <= MOST_SELF;
     }
-    if (few != apart) {
-        gather(s, few, v);
+    if (pc_sampling_every(PC_SAMPLE_APART, s->n) != pc_sampling_every(PC_SAMPLE_ASKED, s->n)) {
+        gather(s, PC_SAMPLE_ASKED, v);
     }
     return from_origin;
 }
