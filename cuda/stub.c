@@ -5,6 +5,7 @@
 #include "neighbors_ops.h"
 #include "sample_cuda.h"
 #include "sample_device.h"
+#include "scan_device.h"
 #include "voxelize_cuda.h"
 #include "voxelize_device.h"
 
@@ -39,6 +40,27 @@ bool pc_cuda_sample_can(pcgpu_context *context, const pc_cuda_sample_variant *fo
 
 pcgpu_status pc_cuda_sample_as(pcgpu_context *context, pc_sample_job *jobs, int count,
                                const pc_cuda_sample_variant *form, int repeats, float *milliseconds) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_open(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_select(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_count(pcgpu_context *context, void *stream, int count, const int *scans,
+                                const pc_spacing_boxes *const *boxes, const pc_spacing_cell **cells) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_take(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_read(pcgpu_context *context, void *stream, const pcgpu_cloud *cloud, float *host) {
     return start(context);
 }
 

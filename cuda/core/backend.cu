@@ -116,6 +116,7 @@ static void stop_device(pcgpu_context *context) {
         pc_voxelize_end(context);
         pc_cuda_ndt_free(context);
         pc_cuda_depth_end(context);
+        pc_cuda_scan_end(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
         cudaStreamDestroy(cuda->stream);

@@ -58,6 +58,7 @@ typedef struct pc_cuda {
     void *voxels;       /* the table of voxels, kept for the next call, or NULL */
     void *ndt;          /* memory of registrations by ndt, kept between calls, or NULL */
     void *depth;        /* memory of projective registrations, kept between calls, or NULL */
+    void *scans;        /* memory of scans that are prepared, kept between calls, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -98,6 +99,23 @@ static inline void *pc_cuda_exchange_stream(pcgpu_context *context, void *stream
     return before;
 }
 
+/* Memory of the host that the device reads and writes; it only grows. */
+typedef struct pc_pinned {
+    char *memory;
+    size_t bytes;
+} pc_pinned;
+
+static inline pcgpu_status pc_take_pinned(pcgpu_context *context, pc_pinned *p, size_t bytes) {
+    if (bytes > p->bytes) {
+        const size_t size = bytes + bytes / 4;
+        cudaFreeHost(p->memory);
+        *p = pc_pinned{NULL, 0};
+        CUDA_TRY(context, cudaMallocHost((void **)&p->memory, size));
+        p->bytes = size;
+    }
+    return PCGPU_OK;
+}
+
 /* Copies to or from the device on the context's stream; _down waits for it. */
 pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
 pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
@@ -115,6 +133,7 @@ void pc_voxelize_end(pcgpu_context *context);
 void pc_cuda_icp_end(pcgpu_context *context);
 void pc_cuda_ndt_free(pcgpu_context *context);
 void pc_cuda_depth_end(pcgpu_context *context);
+void pc_cuda_scan_end(pcgpu_context *context);
 }
 
 #endif

@@ -63,7 +63,8 @@ struct pc_register_work {
     double seconds[PC_REGISTER_STAGES];
 };
 
-/* Checks parameters. */
+/* Checks parameters, and the number of pairs. */
+pcgpu_status pc_register_check_count(pcgpu_context *context, int count);
 pcgpu_status pc_register_check(pcgpu_context *context, const pcgpu_register_params *params);
 
 /* Whether T is rigid and within float64's precision; `what` begins the sentence that says why not. */
@@ -82,6 +83,9 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
                                 pcgpu_register_params *settled);
 pcgpu_status pc_register_settle_scan(pcgpu_context *context, const pcgpu_register_params *params,
                                      const pcgpu_cloud *target, pcgpu_register_params *settled);
+/* The same, of a target whose spacing is known where the voxel size is to be chosen. */
+void pc_register_settle_by(const pcgpu_register_params *params, const pc_sampled *target, double edge, double extent,
+                           pcgpu_register_params *settled);
 /* Begins a registration on the back end that was chosen, which `run` names; closing it fills the result, or clears it
  * when `status` is an error, releases everything and returns `status`. */
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
@@ -143,6 +147,14 @@ pc_register_fn pc_register_pair;
 pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                              const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
                              pc_register_fn *one, pcgpu_registration *results);
+
+/* Pairs of clouds in the memory of a device, ndt from params->init (register_device.c). `settled` gets the parameters of
+ * each pair. */
+struct pc_device_pairs;
+pcgpu_status pc_register_set_on_device(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                       struct pc_device_pairs *device, pcgpu_register_params *settled,
+                                       const pcgpu_pair *pairs, int count, pc_register_fn *one,
+                                       pcgpu_registration *results);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 static inline double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin) {

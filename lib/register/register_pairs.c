@@ -3,7 +3,12 @@
 
 #include <stdlib.h>
 
-enum { MOST_PAIRS = 1 << 30 };
+pcgpu_status pc_register_check_count(pcgpu_context *context, int count) {
+    enum { MOST_PAIRS = 1 << 30 };
+    return count >= 0 && count <= MOST_PAIRS
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 to %d", count, MOST_PAIRS);
+}
 
 static pcgpu_status register_pairs(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                    const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
@@ -28,9 +33,7 @@ pcgpu_status pcgpu_register_pairs(pcgpu_context *context, const pcgpu_pair *pair
     pcgpu_run run = {0};
     double points = 0.0;
     pc_clear_error(context);
-    if (count < 0 || count > MOST_PAIRS) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%d pairs; give 0 to %d", count, MOST_PAIRS);
-    }
+    PC_TRY(pc_register_check_count(context, count));
     for (int i = 0; i < count; i++) {
         points += (double)(pairs[i].source->rows + pairs[i].target->rows);
     }

@@ -20,7 +20,7 @@ enum { ICP_LEVELS = 3, SEARCHED_STARTS = 3 };
 #define DEPTH_EXTENT 0.01 /* of the extent: for objects */
 #define MOST_OUTSIDE 0.01 /* of the points: beyond 45 degrees from the axis */
 
-enum { DEPTH_SAMPLE = 512, FEWEST_DEPTHS = 64 };
+enum { FEWEST_DEPTHS = 64 };
 
 void pcgpu_register_params_init_sized(pcgpu_register_params *params, size_t struct_size) {
     pcgpu_register_params initial = {
@@ -115,13 +115,14 @@ int pc_register_levels(const pcgpu_register_params *params) {
 }
 
 /* The least voxel size for such a cloud; 0 for others. */
-static double depth_voxel(const pcgpu_cloud *cloud) {
-    float depths[DEPTH_SAMPLE];
+static double depth_voxel(const pc_sampled *from) {
+    const pcgpu_cloud *cloud = from->cloud;
+    float depths[PC_SAMPLED_DEPTHS];
     double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    const int64_t most = cloud->rows < DEPTH_SAMPLE ? cloud->rows : DEPTH_SAMPLE;
+    const int64_t most = pc_sampling_count(PC_SAMPLE_DEPTHS, cloud->rows);
     int n = 0, outside = 0;
     for (int64_t i = 0; i < most; i++) {
-        const float *p = cloud->data + i * cloud->rows / most * cloud->columns;
+        const float *p = pc_sampled_record(from, PC_SAMPLE_DEPTHS, i);
         if (!pc_cloud_usable(cloud, p, true)) {
             continue;
         }
@@ -149,12 +150,10 @@ static int levels_of(double edge, double extent) {
     return levels;
 }
 
-pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
-                                pcgpu_register_params *settled) {
-    double edge = 0.0, extent = 0.0;
+void pc_register_settle_by(const pcgpu_register_params *params, const pc_sampled *target, double edge, double extent,
+                           pcgpu_register_params *settled) {
     *settled = *params;
     if (params->voxel == PCGPU_AUTO) {
-        PC_TRY(pc_scan_spacing(context, target, params->drop_origin, &edge, &extent));
         int levels = edge > 0.0 ? levels_of(edge, extent) : PC_NDT_LEVELS;
         const double least = edge > 0.0 ? depth_voxel(target) : 0.0;
         while (0.5 * edge < least) {
@@ -173,6 +172,16 @@ pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_par
     if (params->translation_epsilon == PCGPU_AUTO) {
         settled->translation_epsilon = EPSILON_VOXELS * voxel;
     }
+}
+
+pcgpu_status pc_register_settle(pcgpu_context *context, const pcgpu_register_params *params, const pcgpu_cloud *target,
+                                pcgpu_register_params *settled) {
+    const pc_sampled from = {target, NULL};
+    double edge = 0.0, extent = 0.0;
+    if (params->voxel == PCGPU_AUTO) {
+        PC_TRY(pc_scan_spacing(context, target, params->drop_origin, &edge, &extent));
+    }
+    pc_register_settle_by(params, &from, edge, extent, settled);
     return PCGPU_OK;
 }
 

@@ -1,16 +1,11 @@
 /* Several pairs: method ndt on CUDA in groups that are on the device together, on the CPU one pair per thread. */
-#include "register.h"
-#include "ndt.h"
-#include "ndt_ops.h"
+#include "register_device.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* A group's bounds: what fills the largest device and can be held twice, in the host's memory and in the device's. */
-enum { GROUP_PAIRS = 64, GROUP_POINTS = 1 << 24 };
 
 /* All pairs of a call, and what is the same for them. */
 typedef struct pair_set {
@@ -22,8 +17,10 @@ typedef struct pair_set {
     int count;
     pc_register_fn *one;
     pcgpu_registration *results;
-    pthread_mutex_t mutex; /* guards what follows, and the context's error */
-    int failing;           /* the first pair that failed, in their order, and how; `count`: none */
+    pc_device_pairs *device;        /* where the clouds are in the memory of a device, else NULL */
+    pcgpu_register_params *settled; /* then: `params`, which a group gets when it is prepared */
+    pthread_mutex_t mutex;          /* guards what follows, and the context's error */
+    int failing;                    /* the first pair that failed, in their order, and how; `count`: none */
     pcgpu_status failed;
 } pair_set;
 
@@ -51,11 +48,11 @@ static pcgpu_status run_pair(const pair_set *set, pcgpu_context *context, int i)
 /* ---- together on a device ---------------------------------------------------------------------------------------- */
 
 typedef struct group {
-    pc_register_work w[GROUP_PAIRS];
-    pc_ndt_work c[GROUP_PAIRS];
-    pc_scan source[GROUP_PAIRS], target[GROUP_PAIRS];
-    pc_ndt_job jobs[GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
-    int pair[GROUP_PAIRS];        /* that a job is of, in the group */
+    pc_register_work w[PC_GROUP_PAIRS];
+    pc_ndt_work c[PC_GROUP_PAIRS];
+    pc_scan source[PC_GROUP_PAIRS], target[PC_GROUP_PAIRS];
+    pc_ndt_job jobs[PC_GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
+    int pair[PC_GROUP_PAIRS];        /* that a job is of, in the group */
     int job_count;
 } group;
 
@@ -95,8 +92,9 @@ static void prepare_pair(void *state, int i) {
     own.threads = 1;
     g->w[i].context = &own;
     double begin = pc_now();
-    pcgpu_status status = pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
-    if (status == PCGPU_OK) {
+    pcgpu_status status = set->device ? pc_device_take(set->device, i, &g->c[i], &g->jobs[i])
+                                      : pc_scan_take_pair(&own, pair, g->w[i].params, from, to, run);
+    if (status == PCGPU_OK && !set->device) {
         pc_register_attach_clouds(&g->w[i], from->cloud, to->cloud);
         status = pc_ndt_prepare(&g->c[i], from->cloud, to->cloud, &g->jobs[i]);
     }
@@ -109,14 +107,14 @@ static void prepare_pair(void *state, int i) {
 
 /* Makes the jobs of all pairs. */
 static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
-    float *memory[PC_NDT_CLOUDS];
-    PC_TRY(take_memory(set, first, count, memory));
+    float *memory[PC_NDT_CLOUDS] = {NULL, NULL};
+    PC_TRY(set->device ? PCGPU_OK : take_memory(set, first, count, memory));
     for (int i = 0; i < count; i++) {
         g->jobs[i] = (pc_ndt_job){0};
         g->c[i] = (pc_ndt_work){.w = &g->w[i], .backend = set->backend};
         memcpy(g->c[i].memory, memory, sizeof memory);
-        memory[PC_NDT_SOURCE] += 3 * set->pairs[first + i].source->rows;
-        memory[PC_NDT_TARGET] += 3 * set->pairs[first + i].target->rows;
+        memory[PC_NDT_SOURCE] += set->device ? 0 : 3 * set->pairs[first + i].source->rows;
+        memory[PC_NDT_TARGET] += set->device ? 0 : 3 * set->pairs[first + i].target->rows;
     }
     preparation p = {set, first, count, g};
     pc_run_parts(set->context, count, prepare_pair, &p);
@@ -142,6 +140,9 @@ static void look_at_pairs(void *state) {
 }
 
 static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
+    if (set->device) {
+        PC_TRY(pc_device_prepare(set->context, set->device, set->pairs + first, count, set->settled + first));
+    }
     for (int i = 0; i < count; i++) {
         g->source[i] = g->target[i] = (pc_scan){0};
         pc_register_open(&g->w[i], set->context, set->backend, &set->run, &set->params[first + i],
@@ -164,7 +165,8 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     }
     PC_TRY(status);
     for (int i = first; i < first + count; i++) {
-        if (pc_register_needs_search(&set->params[i], &set->results[i])) {
+        const bool far = set->device && pc_device_is_far(set->device, i - first);
+        if (far || pc_register_needs_search(&set->params[i], &set->results[i])) {
             PC_TRY(run_pair(set, set->context, i));
         }
     }
@@ -180,8 +182,8 @@ static pcgpu_status run_groups(pair_set *set) {
     for (int first = 0, count; first < set->count && status == PCGPU_OK; first += count) {
         int64_t points = points_of(&set->pairs[first]);
         count = 1;
-        while (count < GROUP_PAIRS && first + count < set->count &&
-               points + points_of(&set->pairs[first + count]) <= GROUP_POINTS) {
+        while (count < PC_GROUP_PAIRS && first + count < set->count &&
+               points + points_of(&set->pairs[first + count]) <= PC_GROUP_POINTS) {
             points += points_of(&set->pairs[first + count++]);
         }
         status = run_group(set, first, count, g);
@@ -265,6 +267,26 @@ pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, 
     set.run.threads = spread ? 1 : run->threads;
     pthread_mutex_init(&set.mutex, NULL);
     pcgpu_status status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);
+    pthread_mutex_destroy(&set.mutex);
+    return status;
+}
+
+pcgpu_status pc_register_set_on_device(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                                       pc_device_pairs *device, pcgpu_register_params *settled, const pcgpu_pair *pairs,
+                                       int count, pc_register_fn *one, pcgpu_registration *results) {
+    pair_set set = {.context = context,
+                    .backend = backend,
+                    .params = settled,
+                    .run = *run,
+                    .pairs = pairs,
+                    .count = count,
+                    .one = one,
+                    .results = results,
+                    .device = device,
+                    .settled = settled,
+                    .failing = count};
+    pthread_mutex_init(&set.mutex, NULL);
+    const pcgpu_status status = run_groups(&set);
     pthread_mutex_destroy(&set.mutex);
     return status;
 }

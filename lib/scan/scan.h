@@ -132,10 +132,10 @@ typedef struct pc_view pc_view;
 typedef struct pc_seen {
     int64_t n;
     const float *x, *y, *z;
-    int64_t stride;   /* from point to point */
+    int64_t stride;      /* from point to point */
     const float *copies; /* NULL, or of the samples, see pc_sampled; x, y and z are not read then */
-    double offset[3]; /* of the points from the sensor */
-    pc_view **view;   /* of the points as they are, with the voxel size of the registration; NULL until it is made */
+    double offset[3];    /* of the points from the sensor */
+    pc_view **view;      /* of the points as they are, with the voxel size of the registration; NULL until it is made */
 } pc_seen;
 
 /* What the sensors of scans saw: made in parallel where it is not there yet, without memory not at all; and dropped,

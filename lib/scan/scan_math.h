@@ -58,7 +58,7 @@ PC_HD int pc_sampling_begin(int which) {
 /* One record of so many is taken, of `rows`. */
 PC_HD int64_t pc_sampling_every(int which, int64_t rows) {
     const int64_t view = (rows + PC_SAMPLED_VIEW - 1) / PC_SAMPLED_VIEW, every = view > 2 ? view : 2;
-    const int64_t few = (rows + PC_SAMPLED_ASKED - 1) / PC_SAMPLED_ASKED;
+    const int64_t few = rows > 0 ? (rows + PC_SAMPLED_ASKED - 1) / PC_SAMPLED_ASKED : 1;
     if (which == PC_SAMPLE_VIEW) {
         return every; /* half of the points at most */
     }
@@ -66,7 +66,7 @@ PC_HD int64_t pc_sampling_every(int which, int64_t rows) {
         return few == every ? every + 1 : few; /* hardly a point of the view */
     }
     if (which == PC_SAMPLE_ASKED) {
-        return few > 0 ? few : 1;
+        return few;
     }
     const int64_t most = which == PC_SAMPLE_EXTENT   ? PC_SAMPLED_EXTENT
                          : which == PC_SAMPLE_RANGES ? PC_SAMPLED_RANGES

@@ -327,11 +327,10 @@ static double choose_edge(pc_spacing *s) {
     return spreading;
 }
 
-pcgpu_status pc_spacing_open(pcgpu_context *context, const pc_sampled *from, bool drop_origin, pc_spacing **spacing) {
+pc_spacing *pc_spacing_open(const pc_sampled *from, bool drop_origin) {
     pc_spacing *s = malloc(sizeof *s);
-    *spacing = s;
     if (!s) {
-        return pc_fail_memory(context, sizeof *s, "the voxel size");
+        return NULL;
     }
     s->from = *from;
     s->seed_count = s->known_count = 0;
@@ -339,7 +338,7 @@ pcgpu_status pc_spacing_open(pcgpu_context *context, const pc_sampled *from, boo
     if (measure_extent(s)) {
         choose_seeds(s);
     }
-    return PCGPU_OK;
+    return s;
 }
 
 const pc_spacing_boxes *pc_spacing_next(pc_spacing *s, double *edge, double *extent) {
@@ -358,13 +357,12 @@ pcgpu_status pc_scan_spacing(pcgpu_context *context, const pcgpu_cloud *cloud, b
     const int64_t parts = cloud->rows / PART < MOST_PARTS ? cloud->rows / PART : MOST_PARTS;
     const size_t bytes = (size_t)(parts > 1 ? parts : 1) * SEEDS * PC_SPACING_CELLS * sizeof(pc_spacing_cell);
     const pc_sampled from = {cloud, NULL};
-    pc_spacing *s = NULL;
+    pc_spacing *s = pc_spacing_open(&from, drop_origin);
     counting c = {.cloud = cloud,
                   .parts = parts > 1 ? (int)parts : 1,
                   .simd = context ? pc_context_simd(context) : PC_SIMD_BASE,
                   .cells = malloc(bytes)};
-    pcgpu_status status = c.cells ? pc_spacing_open(context, &from, drop_origin, &s)
-                                  : pc_fail_memory(context, bytes, "the voxel size");
+    const pcgpu_status status = s && c.cells ? PCGPU_OK : pc_fail_memory(context, bytes, "the voxel size");
     while (status == PCGPU_OK && (c.boxes = pc_spacing_next(s, edge, extent))) {
         count_cells(context, &c);
         pc_spacing_take(s, c.cells);

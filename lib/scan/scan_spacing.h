@@ -7,8 +7,8 @@
 
 typedef struct pc_spacing pc_spacing;
 
-/* Errors: MEMORY. Closed in any case. */
-pcgpu_status pc_spacing_open(pcgpu_context *context, const pc_sampled *from, bool drop_origin, pc_spacing **spacing);
+/* NULL without memory. */
+pc_spacing *pc_spacing_open(const pc_sampled *from, bool drop_origin);
 /* The boxes whose cells are to be counted; NULL: *edge and *extent are chosen, as pc_scan_spacing has them. */
 const pc_spacing_boxes *pc_spacing_next(pc_spacing *spacing, double *edge, double *extent);
 /* Takes the cells of these boxes, PC_SPACING_CELLS for each. */

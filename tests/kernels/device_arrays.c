@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
     } else {
         check_device_sample(&bed);
         check_device_neighbors(&bed);
+        check_device_register(&bed);
         check_device_voxelize(&bed);
     }
     device_stream_close(bed.stream);

@@ -14,8 +14,8 @@
 /* What a context keeps between registrations. */
 typedef struct ndt_state {
     pc_arena arena;
-    pinned points[PC_NDT_CLOUDS];
-    pinned header, results;  /* parameters and results of tasks */
+    pc_pinned points[PC_NDT_CLOUDS];
+    pc_pinned header, results;  /* parameters and results of tasks */
     double points_per_voxel; /* points to a voxel that were enough so far */
     cudaStream_t copies;     /* of the source, while the target is made */
     cudaEvent_t copied;
@@ -87,14 +87,14 @@ extern "C" pcgpu_status pc_cuda_ndt_memory(pcgpu_context *context, int which, si
     if (which == PC_NDT_TARGET) { /* a source is taken while the voxels of its target are made */
         PC_TRY(finish(context, s));
     }
-    PC_TRY(take_pinned(context, &s->points[which], bytes));
+    PC_TRY(pc_take_pinned(context, &s->points[which], bytes));
     *memory = s->points[which].memory;
     return PCGPU_OK;
 }
 
 /* ---- copies ------------------------------------------------------------------------------------------------------ */
 
-/* Copies points that lie one after the other, or not. */
+/* Copies points of the host or the device that lie one after the other, or not. */
 static pcgpu_status upload_points(pcgpu_context *context, cudaStream_t stream, const float *device, int64_t n,
                                   const float *x, const float *y, const float *z) {
     float *to = (float *)device;
@@ -103,7 +103,7 @@ static pcgpu_status upload_points(pcgpu_context *context, cudaStream_t stream, c
     const bool whole = y == x + n && z == y + n;
     for (int k = 0; k < (whole ? 1 : 3); k++) {
         CUDA_TRY(context, cudaMemcpyAsync(to + (size_t)n * (size_t)k, from[k], whole ? 3 * bytes : bytes,
-                                          cudaMemcpyHostToDevice, stream));
+                                          cudaMemcpyDefault, stream));
     }
     return PCGPU_OK;
 }
@@ -129,8 +129,8 @@ static pcgpu_status choose_shape(pcgpu_context *context, ndt_state *s, int64_t p
  */
 static pcgpu_status send_header(pcgpu_context *context, ndt_state *s, cudaStream_t stream, pc_ndt_task *tasks,
                                 int count, int step, header *out) {
-    PC_TRY(take_pinned(context, &s->header, header_bytes(count)));
-    PC_TRY(take_pinned(context, &s->results, (size_t)count * sizeof(pc_ndt_result)));
+    PC_TRY(pc_take_pinned(context, &s->header, header_bytes(count)));
+    PC_TRY(pc_take_pinned(context, &s->results, (size_t)count * sizeof(pc_ndt_result)));
     pc_carving c = {s->device, 0}, h = {s->header.memory, 0};
     const header there = header_of(&c, count), here = header_of(&h, count);
     for (int i = 0; i < count; i++) {

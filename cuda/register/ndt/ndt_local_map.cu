@@ -83,8 +83,8 @@ static pcgpu_status start_local_map(pcgpu_context *context, pc_ndt_sequence *s, 
     uint32_t capacity[PC_NDT_GRIDS];
     if (!s->merge_device) {
         PC_TRY(pc_ndt_merge_resident(context, &s->merge_resident));
-        PC_TRY(take_pinned(context, &s->merge, sizeof(pc_ndt_merge_task)));
-        PC_TRY(take_pinned(context, &s->merged, sizeof(pc_ndt_merge_result)));
+        PC_TRY(pc_take_pinned(context, &s->merge, sizeof(pc_ndt_merge_task)));
+        PC_TRY(pc_take_pinned(context, &s->merged, sizeof(pc_ndt_merge_result)));
         PC_TRY(take_merge(context, s));
     }
     for (int i = 0; i <= levels; i++) {

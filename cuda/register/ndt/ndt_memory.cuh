@@ -13,23 +13,6 @@ enum { PC_NDT_LEAST_CAPACITY = 4096 }; /* the least capacity for voxels */
 /* Points to a voxel, where nothing is known of the target. */
 #define PC_NDT_POINTS_PER_VOXEL 4.0
 
-/* Pinned memory that only grows. */
-typedef struct pinned {
-    char *memory;
-    size_t bytes;
-} pinned;
-
-static inline pcgpu_status take_pinned(pcgpu_context *context, pinned *p, size_t bytes) {
-    if (bytes > p->bytes) {
-        const size_t size = bytes + bytes / 4;
-        cudaFreeHost(p->memory);
-        *p = pinned{NULL, 0};
-        CUDA_TRY(context, cudaMallocHost((void **)&p->memory, size));
-        p->bytes = size;
-    }
-    return PCGPU_OK;
-}
-
 /* Blocks for pairs of so many points, of which a device that runs `resident` blocks together has `count`: as many as
  * there are for each, and no more than have work. */
 static inline int blocks_for(int64_t points, int resident, int count) {

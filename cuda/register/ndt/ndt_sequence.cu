@@ -15,8 +15,8 @@
 static pcgpu_status start(pcgpu_context *context, pc_ndt_sequence *s) {
     s->points_per_voxel = PC_NDT_POINTS_PER_VOXEL;
     PC_TRY(pc_ndt_resident(context, &s->resident));
-    PC_TRY(take_pinned(context, &s->header, header_bytes(1)));
-    PC_TRY(take_pinned(context, &s->results, sizeof(pc_ndt_result)));
+    PC_TRY(pc_take_pinned(context, &s->header, header_bytes(1)));
+    PC_TRY(pc_take_pinned(context, &s->results, sizeof(pc_ndt_result)));
     CUDA_TRY(context, cudaMalloc((void **)&s->device, header_bytes(1)));
     return PCGPU_OK;
 }
@@ -76,7 +76,7 @@ extern "C" pcgpu_status pc_cuda_ndt_sequence_memory(pcgpu_context *context, void
     if (p->sending) { /* the voxels of another scan may be being built */
         PC_TRY(pc_ndt_sequence_wait(context, s));
     }
-    PC_TRY(take_pinned(context, &p->host, bytes));
+    PC_TRY(pc_take_pinned(context, &p->host, bytes));
     *memory = p->host.memory;
     return PCGPU_OK;
 }

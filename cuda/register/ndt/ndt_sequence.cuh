@@ -8,7 +8,7 @@
 
 /* Points of a scan: pinned memory that the host fills, and what was sent of it. */
 typedef struct pc_ndt_place {
-    pinned host;
+    pc_pinned host;
     float *device; /* x[], y[], z[], n each */
     size_t bytes;  /* of that memory */
     int64_t n;
@@ -39,7 +39,7 @@ typedef struct pc_ndt_kept_voxels {
 
 typedef struct pc_ndt_sequence {
     pc_ndt_place place[PC_SCANS];
-    pinned header, results; /* parameters and result of a task */
+    pc_pinned header, results; /* parameters and result of a task */
     char *device;           /* of the header */
     pc_arena voxels, parts; /* the target's voxels; parts of the source */
     pc_ndt_task task;       /* of the target, as it is on the device */
@@ -51,7 +51,7 @@ typedef struct pc_ndt_sequence {
     bool on_local_map;       /* the target is the local map; the task has its grids */
     pc_ndt_local_map_memory local_map;
     pc_ndt_kept_voxels kept;
-    pinned merge, merged; /* parameters and result of the merge kernel */
+    pc_pinned merge, merged; /* parameters and result of the merge kernel */
     char *merge_device;   /* what stays of the local map from launch to launch, then its `merge` */
     int merge_resident;
 } pc_ndt_sequence;

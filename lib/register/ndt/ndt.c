@@ -67,21 +67,24 @@ static void describe_optimizer(const pc_ndt_work *c, pc_ndt_optimizer *optimizer
  * rotation so well: such radii are limited by the median distance of the source's points. */
 #define MOST_GYRATION 5.0
 
-enum { GYRATION_SAMPLE = 1021 };
+/* A coordinate of the i-th sample of the source. */
+static float sampled(const pc_ndt_work *c, int i, int axis) {
+    const float *const axes[3] = {c->source.x, c->source.y, c->source.z};
+    return c->copies ? c->copies[3 * (pc_sampling_begin(PC_SAMPLE_POINTS) + i) + axis]
+                     : axes[axis][pc_sampling_row(PC_SAMPLE_POINTS, c->source.n, i)];
+}
 
 static void limit_gyration(const pc_ndt_work *c, double gyration[3]) {
-    const float *const axes[3] = {c->source.x, c->source.y, c->source.z};
-    const int n = c->source.n < GYRATION_SAMPLE ? (int)c->source.n : GYRATION_SAMPLE;
-    float values[GYRATION_SAMPLE], middle[3];
+    const int n = (int)pc_sampling_count(PC_SAMPLE_POINTS, c->source.n);
+    float values[PC_SAMPLED_POINTS], middle[3];
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < n; i++) {
-            values[i] = axes[k][i * c->source.n / n];
+            values[i] = sampled(c, i, k);
         }
         middle[k] = pc_select_value(values, n, n / 2);
     }
     for (int i = 0; i < n; i++) {
-        const int64_t at = i * c->source.n / n;
-        const float d[3] = {axes[0][at] - middle[0], axes[1][at] - middle[1], axes[2][at] - middle[2]};
+        const float d[3] = {sampled(c, i, 0) - middle[0], sampled(c, i, 1) - middle[1], sampled(c, i, 2) - middle[2]};
         values[i] = (d[0] * d[0] + d[1] * d[1]) + d[2] * d[2];
     }
     const double most = MOST_GYRATION * sqrt((double)pc_select_value(values, n, n / 2));
@@ -137,9 +140,9 @@ static pcgpu_status begin(pc_ndt_work *c, pc_ndt_job *job) {
     return pc_ndt_is_single(c) ? c->backend->ndt->begin(c->w->context, &job->target) : PCGPU_OK;
 }
 
-pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_job *job) {
+/* The job after the layout of its target. */
+static void complete_job(pc_ndt_work *c, pc_ndt_job *job) {
     pc_register_work *w = c->w;
-    PC_TRY(pc_ndt_select(c, source, target, begin, job));
     w->source.n = c->source.n;
     w->target.n = c->target.n;
     if (w->source.n >= PC_REGISTER_MIN_POINTS && w->target.n >= PC_REGISTER_MIN_POINTS) {
@@ -148,6 +151,17 @@ pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcg
         describe_optimizer(c, &job->optimizer);
         job->optimizer.single = true;
     }
+}
+
+pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_job *job) {
+    PC_TRY(pc_ndt_select(c, source, target, begin, job));
+    complete_job(c, job);
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_ndt_make_job(pc_ndt_work *c, pc_ndt_job *job) {
+    PC_TRY(c->target.n < PC_REGISTER_MIN_POINTS ? PCGPU_OK : lay_target(c, &job->target));
+    complete_job(c, job);
     return PCGPU_OK;
 }
 

@@ -15,7 +15,8 @@ typedef struct pc_ndt_work {
     double target_shift[3];       /* metres that were taken off the target */
     pc_ndt_source parts;          /* of the source */
     pc_ndt_frame frame;
-    double sigma; /* the regularization sigma s at the finest level, metres */
+    const float *copies; /* of samples of the source, where its points are in the memory of a device: pc_sampled */
+    double sigma;        /* the regularization sigma s at the finest level, metres */
 } pc_ndt_work;
 
 /* Whether the pair is a single one: its target may be begun while its source is selected. A pair of a group has its own
@@ -41,6 +42,9 @@ void pc_ndt_arrange_source(pc_ndt_work *c);
 
 /* All of the above: makes a job of two clouds. Its optimizer has no level when there are too few usable points. */
 pcgpu_status pc_ndt_prepare(pc_ndt_work *c, const pcgpu_cloud *source, const pcgpu_cloud *target, pc_ndt_job *job);
+
+/* The same of points that are selected, near 0. */
+pcgpu_status pc_ndt_make_job(pc_ndt_work *c, pc_ndt_job *job);
 
 /* A target that several registrations share. Once it is held, the back end has its voxels. */
 typedef struct pc_ndt_held {
