@@ -29,8 +29,8 @@ static void fill(int kind, int64_t i, float *p) {
     static const float odd[] = {0.0f, NAN, INFINITY, -INFINITY};
     fill_street(i, p);
     const int near = kind == CARRIER ? 10 : kind == LARGE_CARRIER ? 50 : kind == TABLE ? 85 : 0;
-    if (i % 100 < near) { /* the same places in each scan, of the large ones two thirds beyond half of the radius */
-        const float reach = kind == CARRIER ? 1.0f : i % 3 ? 1.9f : 0.6f;
+    if (i % 100 < near) { /* the same places in each scan, two thirds beyond half of the radius, or one */
+        const float reach = kind == CARRIER || (kind == TABLE) == (i % 3 > 0) ? 0.6f : 3.0f;
         p[0] = reach * (0.7f + 0.1f * (float)(i % 7) / 7.0f);
         p[1] = reach * (float)(i % 11 - 5) / 12.0f;
         p[2] = 0.3f * (float)(i % 5);
