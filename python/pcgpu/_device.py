@@ -149,6 +149,21 @@ def _sample(place: Place, clouds: Tuple[int, ...], layout: tuple, params: Dict[s
     return DeviceSampled(indices, distances, picked) if full else indices
 
 
+def pairs(both: Sequence[Tuple[Any, Any]], device: str) -> Optional[Tuple[list, str, int, list]]:
+    """Pairs of clouds that are registered where they are: their addresses, device and stream, and what keeps them. None:
+    they are not float32 arrays on one GPU, or are for another device."""
+    arrays = [array for pair in both for array in pair]
+    if not all(is_on_gpu(array) and array.ndim == 2 and 3 <= array.shape[1] <= 64 and str(array.dtype).endswith('float32')
+               for array in arrays):
+        return None
+    places = [Place(array, 'points', 2) for array in arrays]
+    own = {f'cuda:{place.device}' for place in places}
+    if len(own) != 1 or device not in ('auto', 'cuda', *own):
+        return None
+    parts = [(place.address(place.points) if len(place.points) else 0, *place.points.shape) for place in places]
+    return list(zip(parts[::2], parts[1::2])), own.pop(), places[0].stream, places
+
+
 def _features_shape(params: Dict[str, Any], columns: int) -> Tuple[int, ...]:
     """Of the features of a cloud on a GPU."""
     if params['range_auto'] or params['max_voxels'] == 0:

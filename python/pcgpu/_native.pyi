@@ -92,6 +92,9 @@ def voxelize(cloud: tuple, params: dict, device: str, threads: int) -> dict:
 def register(pairs: list, params: dict, device: str, threads: int) -> list:
     """The registration of each pair of clouds."""
 
+def register_device(pairs: list, params: dict, device: str, threads: int, stream: int) -> list:
+    """The registrations of pairs of clouds on a GPU."""
+
 def register_all(clouds: list, params: dict, device: str, threads: int) -> dict:
     """The poses of a set of clouds."""
 

@@ -320,26 +320,34 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
 
     Returns a Registration: transform (4, 4) float64, converged, reason, score, covariance, ... One that does not
     converge raises nothing: look at `converged`."""
-    from_parts, kind = native_cloud(source, 'source')
-    to_parts, _ = native_cloud(target, 'target')
     params = register_params({
         'method': method, 'init': init, 'search': search, 'voxel_size': voxel_size, 'levels': levels,
         'max_distance': max_distance,
         'max_iterations': max_iterations, 'translation_epsilon': translation_epsilon,
         'rotation_epsilon': rotation_epsilon, 'min_score': min_score, 'drop_origin': drop_origin,
         'keep_carrier': keep_carrier, 'min_range': min_range, 'beam_correction': beam_correction})
-    values = _native.register([(from_parts, to_parts)], params, device_name(device), thread_count(threads))[0]
-    return registration(values, kind)
+    return _register([(source, target)], params, device, threads)[0]
+
+
+def _register(pairs: List[Tuple[Points, Points]], params: Dict[str, Any], device: str,
+              threads: Optional[int]) -> List[Registration]:
+    """The registrations of pairs: on a GPU where their clouds are there."""
+    there = _device.pairs(pairs, device_name(device)) if pairs else None
+    if there is not None:
+        parts, own, stream, _ = there
+        results = _native.register_device(parts, params, own, thread_count(threads), stream)
+        return [registration(values, kind_of(source)) for values, (source, _) in zip(results, pairs)]
+    both = [(native_cloud(source, 'source'), native_cloud(target, 'target')) for source, target in pairs]
+    results = _native.register([(source[0], target[0]) for source, target in both], params, device_name(device),
+                               thread_count(threads)) if both else []
+    return [registration(values, source[1]) for values, (source, _) in zip(results, both)]
 
 
 def register_pairs(pairs: Iterable[Tuple[Points, Points]], *, device: str = 'auto', threads: Optional[int] = None,
                    **params: Unpack[RegisterParams]) -> List[Registration]:
     """Registers many pairs (source, target) with one call, on the CPU one pair per thread; each result equals that of
     register() for its pair. device and threads as in sample(), the parameters are those of register()."""
-    both = [(native_cloud(source, 'source'), native_cloud(target, 'target')) for source, target in pairs]
-    results = _native.register([(source[0], target[0]) for source, target in both], register_params(dict(params)),
-                               device_name(device), thread_count(threads)) if both else []
-    return [registration(values, source[1]) for values, (source, _) in zip(results, both)]
+    return _register(list(pairs), register_params(dict(params)), device, threads)
 
 
 def register_all(clouds: Iterable[Points], *, device: str = 'auto', threads: Optional[int] = None,

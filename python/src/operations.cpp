@@ -128,6 +128,32 @@ nb::list register_clouds(nb::list pairs, nb::dict values, const char *device, in
     return registered(results);
 }
 
+/* pairs: address, records and columns of a source and a target on a GPU. */
+nb::list register_device(nb::list pairs, nb::dict values, const char *device, int threads, uintptr_t stream) {
+    pcgpu_register_params params;
+    pcgpu_register_params_init(&params);
+    fill(&params, register_params_fields, values, "register");
+    std::vector<pcgpu_cloud> clouds(2 * pairs.size());
+    std::vector<pcgpu_pair> inputs;
+    for (size_t i = 0; i < clouds.size(); i++) {
+        nb::handle cloud = pairs[i / 2][i % 2];
+        clouds[i] = {};
+        clouds[i].data = address<float>(cloud[0]);
+        clouds[i].rows = nb::cast<int64_t>(cloud[1]);
+        clouds[i].columns = nb::cast<int>(cloud[2]);
+    }
+    for (size_t i = 0; i < clouds.size(); i += 2) {
+        inputs.push_back({&clouds[i], &clouds[i + 1]});
+    }
+    std::vector<pcgpu_registration> results(inputs.size());
+    lease context(make_place(device, threads));
+    context.call([&] {
+        return pcgpu_register_device(*context, reinterpret_cast<void *>(stream), inputs.data(), (int)inputs.size(),
+                                     &params, results.data());
+    });
+    return registered(results);
+}
+
 nb::dict register_all(nb::list clouds, nb::dict values, const char *device, int threads) {
     pcgpu_register_params params;
     pcgpu_register_params_init(&params);
@@ -225,6 +251,8 @@ void bind_operations(nb::module_ &m) {
           "The voxels of a cloud.");
     m.def("register", &register_clouds, nb::arg("pairs"), nb::arg("params"), nb::arg("device"), nb::arg("threads"),
           "The registration of each pair of clouds.");
+    m.def("register_device", &register_device, nb::arg("pairs"), nb::arg("params"), nb::arg("device"), nb::arg("threads"),
+          nb::arg("stream"), "The registrations of pairs of clouds on a GPU.");
     m.def("register_all", &register_all, nb::arg("clouds"), nb::arg("params"), nb::arg("device"), nb::arg("threads"),
           "The poses of a set of clouds.");
     m.def("register_depth", &register_depth, nb::arg("source"), nb::arg("target"), nb::arg("source_camera"),
