@@ -47,7 +47,7 @@ pcgpu_status pc_cuda_scan_open(pcgpu_context *context, void *stream, pc_device_s
     return start(context);
 }
 
-pcgpu_status pc_cuda_scan_select(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
+pcgpu_status pc_cuda_scan_select(pcgpu_context *context, void *stream, const pc_device_scan *scans, int count) {
     return start(context);
 }
 
@@ -56,7 +56,15 @@ pcgpu_status pc_cuda_scan_count(pcgpu_context *context, void *stream, int count,
     return start(context);
 }
 
-pcgpu_status pc_cuda_scan_take(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
+pcgpu_status pc_cuda_scan_counted(pcgpu_context *context) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_take(pcgpu_context *context, pc_device_scan *scans, int count) {
+    return start(context);
+}
+
+pcgpu_status pc_cuda_scan_samples(pcgpu_context *context) {
     return start(context);
 }
 

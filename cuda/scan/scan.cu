@@ -35,8 +35,7 @@ typedef struct scan_task {
     uint32_t *counts;   /* by chunks of records: those that are kept, and those that are usable */
     int32_t *kept_rows; /* the records that are kept, where some are not */
     float *points;      /* x of the usable ones, then y, then z */
-    float *copies;      /* of the samples, in memory of the host */
-    scan_found *result; /* likewise */
+    float *samples[2];  /* of the cloud, and of what is selected */
 } scan_task;
 
 /* Boxes whose cells are counted, and for which scan. */
@@ -52,15 +51,11 @@ __device__ static int part_of(const scan_task *t) {
     return t->other < 0 ? 0 : pc_carrier_part(t->rows, (int64_t)t->found->whole, (int64_t)t->found->half);
 }
 
-/* Copies samples: of records, or of what was selected, with what was found. */
+/* Copies samples: of the records, or of what was selected. */
 __global__ static void __launch_bounds__(THREADS) sample_kernel(const scan_task *tasks, int selected) {
     const scan_task *t = tasks + blockIdx.y;
     const int first = selected ? PC_SAMPLE_VIEW : PC_SAMPLE_EXTENT, end = selected ? PC_SAMPLINGS : PC_SAMPLE_VIEW;
-    const int slot = pc_sampling_begin(first) + (int)(blockIdx.x * THREADS + threadIdx.x);
-    const int part = selected ? part_of(t) : 0;
-    if (selected && slot == pc_sampling_begin(first)) {
-        *t->result = *t->found;
-    }
+    const int slot = (int)(blockIdx.x * THREADS + threadIdx.x), part = selected ? part_of(t) : 0;
     for (int which = first; which < end; which++) {
         const int64_t i = slot - pc_sampling_begin(which);
         if (i < 0 || i >= pc_sampling_room(which)) {
@@ -77,7 +72,7 @@ __global__ static void __launch_bounds__(THREADS) sample_kernel(const scan_task 
         }
         row = part ? (which == PC_SAMPLE_POINTS ? row : t->kept_rows[row]) : row;
         for (int k = 0; k < 3; k++) {
-            t->copies[3 * (int64_t)slot + k] =
+            t->samples[selected][3 * slot + k] =
                 which == PC_SAMPLE_POINTS ? t->points[k * n + row] : t->data[row * t->columns + k];
         }
     }
@@ -273,54 +268,74 @@ enum { MOST_CELLS = PC_SAMPLED_SEEDS * PC_SPACING_CELLS }; /* of a scan */
 /* Of the group in work; memory is kept for the next one. */
 typedef struct scan_state {
     pc_arena arena;
-    pc_pinned tasks, samples, counting; /* counting: what is sent, then the cells that come back */
+    pc_pinned tasks, found, samples[2], counting; /* counting: what is sent, then the cells that come back */
+    cudaEvent_t counted, selected, sampled;
     scan_task *on_device;
-    char *zeroed, *boxes;
+    scan_found *found_there;
+    uint32_t *bits;
+    float *samples_there[2];
+    char *boxes;
     pc_spacing_cell *cells;
-    size_t zeroed_bytes;
     int64_t most; /* records of the largest scan */
     int count;
-    bool selecting; /* until what was selected is taken */
+    bool working; /* until the samples are there */
 } scan_state;
 
 static pcgpu_status take_state(pcgpu_context *context, scan_state **state) {
     pc_cuda *cuda = pc_cuda_of(context);
-    cuda->scans = cuda->scans ? cuda->scans : calloc(1, sizeof(scan_state));
-    *state = (scan_state *)cuda->scans;
-    return *state ? PCGPU_OK : pc_fail_memory(context, sizeof(scan_state), "the scans");
+    scan_state *s = (scan_state *)(cuda->scans = cuda->scans ? cuda->scans : calloc(1, sizeof *s));
+    *state = s;
+    if (!s) {
+        return pc_fail_memory(context, sizeof *s, "the scans");
+    }
+    cudaEvent_t *const events[] = {&s->counted, &s->selected, &s->sampled};
+    for (int i = 0; i < 3; i++) {
+        if (!*events[i]) {
+            CUDA_TRY(context, cudaEventCreateWithFlags(events[i], cudaEventDisableTiming));
+        }
+    }
+    return PCGPU_OK;
 }
 
 extern "C" void pc_cuda_scan_end(pcgpu_context *context) {
     scan_state *s = (scan_state *)pc_cuda_of(context)->scans;
-    if (s) {
-        pc_arena_free(&s->arena);
-        cudaFreeHost(s->tasks.memory);
-        cudaFreeHost(s->samples.memory);
-        cudaFreeHost(s->counting.memory);
-        free(s);
-        pc_cuda_of(context)->scans = NULL;
+    if (!s) {
+        return;
     }
+    pc_pinned *const pinned[] = {&s->tasks, &s->found, &s->samples[0], &s->samples[1], &s->counting};
+    const cudaEvent_t events[] = {s->counted, s->selected, s->sampled};
+    if (s->working) { /* for a call that failed */
+        cudaDeviceSynchronize();
+    }
+    pc_arena_free(&s->arena);
+    for (int i = 0; i < 5; i++) {
+        cudaFreeHost(pinned[i]->memory);
+    }
+    for (int i = 0; i < 3; i++) {
+        if (events[i]) {
+            cudaEventDestroy(events[i]);
+        }
+    }
+    free(s);
+    pc_cuda_of(context)->scans = NULL;
 }
 
 static int64_t chunks_of(int64_t rows) {
     return (rows + CHUNK - 1) / CHUNK;
 }
 
-/* The part of the samples' memory that a scan has: what was found, then the samples. */
-static size_t sample_bytes(void) {
-    const size_t bytes = sizeof(scan_found) + (size_t)pc_sampling_begin(PC_SAMPLINGS) * 3 * sizeof(float);
-    return (bytes + 63) / 64 * 64;
+static size_t sample_floats(int selected) {
+    return 3 * (size_t)pc_samplings_room(selected);
 }
 
-/* Lays out the memory of the scans on the device, first what begins with 0. */
+/* Lays out the memory of the scans on the device. */
 static void carve(pc_carving *c, scan_state *s, scan_task *tasks, int count) {
-    s->zeroed = c->base;
-    for (int i = 0; i < count; i++) {
-        tasks[i].bits = (uint32_t *)pc_carve(c, CARRIER_WORDS * sizeof(uint32_t));
-        tasks[i].found = (scan_found *)pc_carve(c, sizeof(scan_found));
-    }
-    s->zeroed_bytes = c->used;
+    s->found_there = (scan_found *)pc_carve(c, (size_t)count * sizeof *s->found_there);
+    s->bits = (uint32_t *)pc_carve(c, (size_t)count * CARRIER_WORDS * sizeof *s->bits);
     s->on_device = (scan_task *)pc_carve(c, (size_t)count * sizeof *tasks);
+    for (int k = 0; k < 2; k++) {
+        s->samples_there[k] = (float *)pc_carve(c, (size_t)count * sample_floats(k) * sizeof(float));
+    }
     for (int i = 0; i < count; i++) {
         const size_t rows = (size_t)tasks[i].rows;
         tasks[i].counts = (uint32_t *)pc_carve(c, 2 * (size_t)chunks_of(tasks[i].rows) * sizeof(uint32_t));
@@ -348,68 +363,101 @@ static pcgpu_status send_tasks(pcgpu_context *context, scan_state *s) {
     return pc_cuda_up(context, s->on_device, s->tasks.memory, (size_t)s->count * sizeof(scan_task));
 }
 
-static pcgpu_status sample(pcgpu_context *context, scan_state *s, int selected) {
-    const int room = selected ? pc_sampling_begin(PC_SAMPLINGS) - pc_sampling_begin(PC_SAMPLE_VIEW)
-                              : pc_sampling_begin(PC_SAMPLE_VIEW);
-    PC_LAUNCH(context, sample_kernel, dim3(pc_blocks(room, THREADS), (unsigned)s->count), THREADS, s->on_device,
-              selected);
+/* Copies on the stream of the context, without waiting. */
+static pcgpu_status receive(pcgpu_context *context, void *host, const void *device, size_t bytes) {
+    CUDA_TRY(context, cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, pc_cuda_of(context)->stream));
     return PCGPU_OK;
 }
 
-static pcgpu_status wait_for(pcgpu_context *context) {
-    CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
+static pcgpu_status mark(pcgpu_context *context, cudaEvent_t event) {
+    CUDA_TRY(context, cudaEventRecord(event, pc_cuda_of(context)->stream));
     return PCGPU_OK;
+}
+
+static pcgpu_status wait_for(pcgpu_context *context, cudaEvent_t event) {
+    CUDA_TRY(context, cudaEventSynchronize(event));
+    return PCGPU_OK;
+}
+
+static pcgpu_status sample(pcgpu_context *context, scan_state *s, int selected) {
+    const dim3 grid(pc_blocks(pc_samplings_room(selected), THREADS), (unsigned)s->count);
+    PC_LAUNCH(context, sample_kernel, grid, THREADS, s->on_device, selected);
+    PC_TRY(receive(context, s->samples[selected].memory, s->samples_there[selected],
+                   (size_t)s->count * sample_floats(selected) * sizeof(float)));
+    return mark(context, s->sampled);
 }
 
 /* ---- calls, on the stream of the context ------------------------------------------------------------------------- */
 
-static pcgpu_status open_scans(pcgpu_context *context, scan_state *s, pc_device_scan *scans, int count) {
+static pcgpu_status take_memory(pcgpu_context *context, scan_state *s, scan_task *tasks, int count) {
     pc_carving c = {NULL, 0};
-    if (s->selecting) { /* for a call that failed */
-        CUDA_TRY(context, cudaDeviceSynchronize());
-        s->selecting = false;
+    PC_TRY(pc_take_pinned(context, &s->found, (size_t)count * sizeof(scan_found)));
+    for (int k = 0; k < 2; k++) {
+        PC_TRY(pc_take_pinned(context, &s->samples[k], (size_t)count * sample_floats(k) * sizeof(float)));
     }
+    carve(&c, s, tasks, count);
+    PC_TRY(pc_carve_block(context, &s->arena, &c));
+    carve(&c, s, tasks, count);
+    for (int i = 0; i < count; i++) {
+        tasks[i].bits = s->bits + i * CARRIER_WORDS;
+        tasks[i].found = s->found_there + i;
+        for (int k = 0; k < 2; k++) {
+            tasks[i].samples[k] = s->samples_there[k] + (size_t)i * sample_floats(k);
+        }
+    }
+    return PCGPU_OK;
+}
+
+static pcgpu_status open_scans(pcgpu_context *context, scan_state *s, pc_device_scan *scans, int count) {
+    if (s->working) { /* for a call that failed */
+        CUDA_TRY(context, cudaDeviceSynchronize());
+    }
+    s->working = true;
     s->count = count;
     s->most = 1;
     PC_TRY(pc_take_pinned(context, &s->tasks, (size_t)count * sizeof(scan_task)));
-    PC_TRY(pc_take_pinned(context, &s->samples, (size_t)count * sample_bytes()));
     scan_task *tasks = (scan_task *)s->tasks.memory;
     for (int i = 0; i < count; i++) {
         PC_TRY(pc_cuda_check_memory(context, scans[i].cloud->data, "a cloud"));
         tasks[i] = task_of(&scans[i]);
         s->most = tasks[i].rows > s->most ? tasks[i].rows : s->most;
     }
-    carve(&c, s, tasks, count);
-    PC_TRY(pc_carve_block(context, &s->arena, &c));
-    carve(&c, s, tasks, count);
+    PC_TRY(take_memory(context, s, tasks, count));
     for (int i = 0; i < count; i++) {
-        tasks[i].result = (scan_found *)(s->samples.memory + (size_t)i * sample_bytes());
-        tasks[i].copies = (float *)(tasks[i].result + 1);
-        scans[i].copies = tasks[i].copies;
+        scans[i].copies = (const float *)s->samples[0].memory + (size_t)i * sample_floats(0);
+        scans[i].selected = (const float *)s->samples[1].memory + (size_t)i * sample_floats(1);
     }
-    CUDA_TRY(context, cudaMemsetAsync(s->zeroed, 0, s->zeroed_bytes, pc_cuda_of(context)->stream));
+    CUDA_TRY(context,
+             cudaMemsetAsync(s->found_there, 0, (size_t)count * sizeof(scan_found), pc_cuda_of(context)->stream));
     PC_TRY(send_tasks(context, s));
     PC_TRY(sample(context, s, 0));
-    return wait_for(context);
+    return wait_for(context, s->sampled);
 }
 
-static pcgpu_status select_points(pcgpu_context *context, scan_state *s, pc_device_scan *scans, int count) {
+/* Marks the carriers, and counts what stays without them. */
+static pcgpu_status leave_carriers(pcgpu_context *context, scan_state *s, dim3 grid) {
+    CUDA_TRY(context, cudaMemsetAsync(s->bits, 0, (size_t)s->count * CARRIER_WORDS * sizeof *s->bits,
+                                      pc_cuda_of(context)->stream));
+    PC_TRY(send_tasks(context, s));
+    PC_LAUNCH(context, mark_kernel, grid, THREADS, s->on_device);
+    PC_LAUNCH(context, stay_kernel, grid, THREADS, s->on_device);
+    return PCGPU_OK;
+}
+
+static pcgpu_status select_points(pcgpu_context *context, scan_state *s, const pc_device_scan *scans, int count) {
     scan_task *tasks = (scan_task *)s->tasks.memory;
     const dim3 grid((unsigned)chunks_of(s->most), (unsigned)count);
     bool carriers = false;
-    s->selecting = true;
     for (int i = 0; i < count; i++) {
         tasks[i].radius = scans[i].radius;
         tasks[i].other = scans[i].other;
         carriers = carriers || scans[i].other >= 0;
     }
-    if (carriers) {
-        PC_TRY(send_tasks(context, s));
-        PC_LAUNCH(context, mark_kernel, grid, THREADS, s->on_device);
-        PC_LAUNCH(context, stay_kernel, grid, THREADS, s->on_device);
-    }
+    PC_TRY(carriers ? leave_carriers(context, s, grid) : PCGPU_OK);
     PC_LAUNCH(context, count_kernel, grid, THREADS, s->on_device);
     PC_LAUNCH(context, scatter_kernel, grid, THREADS, s->on_device);
+    PC_TRY(receive(context, s->found.memory, s->found_there, (size_t)count * sizeof(scan_found)));
+    PC_TRY(mark(context, s->selected));
     return sample(context, s, 1);
 }
 
@@ -431,9 +479,8 @@ static pcgpu_status count_cells(pcgpu_context *context, scan_state *s, int count
     CUDA_TRY(context, cudaMemsetAsync(s->cells, 0, used * sizeof *down, pc_cuda_of(context)->stream));
     PC_TRY(pc_cuda_up(context, there, here, sent));
     PC_LAUNCH(context, cells_kernel, dim3((unsigned)chunks_of(s->most), (unsigned)count), THREADS, there);
-    CUDA_TRY(context,
-             cudaMemcpyAsync(down, s->cells, used * sizeof *down, cudaMemcpyDeviceToHost, pc_cuda_of(context)->stream));
-    return wait_for(context);
+    PC_TRY(receive(context, down, s->cells, used * sizeof *down));
+    return mark(context, s->counted);
 }
 
 static float bound_of(uint32_t order) {
@@ -442,10 +489,9 @@ static float bound_of(uint32_t order) {
 
 static pcgpu_status take_points(pcgpu_context *context, scan_state *s, pc_device_scan *scans, int count) {
     const scan_task *tasks = (const scan_task *)s->tasks.memory;
-    PC_TRY(wait_for(context));
-    s->selecting = false;
+    PC_TRY(wait_for(context, s->selected));
     for (int i = 0; i < count; i++) {
-        const scan_found *found = tasks[i].result;
+        const scan_found *found = (const scan_found *)s->found.memory + i;
         pc_device_scan *scan = &scans[i];
         scan->kept = (int64_t)found->kept;
         scan->non_finite = (int64_t)found->non_finite;
@@ -478,7 +524,8 @@ extern "C" pcgpu_status pc_cuda_scan_open(pcgpu_context *context, void *stream, 
     ON_STREAM(context, stream, open_scans(context, s, scans, count));
 }
 
-extern "C" pcgpu_status pc_cuda_scan_select(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
+extern "C" pcgpu_status pc_cuda_scan_select(pcgpu_context *context, void *stream, const pc_device_scan *scans,
+                                            int count) {
     ON_STREAM(context, stream, select_points(context, s, scans, count));
 }
 
@@ -487,8 +534,19 @@ extern "C" pcgpu_status pc_cuda_scan_count(pcgpu_context *context, void *stream,
     ON_STREAM(context, stream, count_cells(context, s, count, scans, boxes, cells));
 }
 
-extern "C" pcgpu_status pc_cuda_scan_take(pcgpu_context *context, void *stream, pc_device_scan *scans, int count) {
-    ON_STREAM(context, stream, take_points(context, s, scans, count));
+extern "C" pcgpu_status pc_cuda_scan_counted(pcgpu_context *context) {
+    return wait_for(context, ((scan_state *)pc_cuda_of(context)->scans)->counted);
+}
+
+extern "C" pcgpu_status pc_cuda_scan_take(pcgpu_context *context, pc_device_scan *scans, int count) {
+    return take_points(context, (scan_state *)pc_cuda_of(context)->scans, scans, count);
+}
+
+extern "C" pcgpu_status pc_cuda_scan_samples(pcgpu_context *context) {
+    scan_state *s = (scan_state *)pc_cuda_of(context)->scans;
+    PC_TRY(wait_for(context, s->sampled));
+    s->working = false;
+    return PCGPU_OK;
 }
 
 extern "C" pcgpu_status pc_cuda_scan_read(pcgpu_context *context, void *stream, const pcgpu_cloud *cloud, float *host) {

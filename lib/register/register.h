@@ -168,10 +168,6 @@ static inline double pc_register_stage_end(pc_register_work *w, pc_register_stag
 /* The same, before the registration. Starts of right results have up to 0.08, of wrong ones mostly 0.05 to 0.4. */
 #define PC_MOST_FREE_AT_START 0.1
 
-/* Work of the host that needs no result of the registration, for a back end to call while a device iterates: makes the
- * views of a pc_register_work. */
-void pc_register_build_views(void *work);
-
 /* Fills what the result says of the last pose of ICP, measured with all weights 1; and when the transform is there, for
  * each method, free space, score, and whether it converged with the reason (register_convergence.c). */
 pcgpu_status pc_register_evaluate(pc_register_work *w);

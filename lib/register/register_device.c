@@ -33,13 +33,16 @@ static void step_choice(void *state, int i) {
     c->wanted = c->spacing ? pc_spacing_next(c->spacing, &c->edge, &c->extent) : NULL;
 }
 
-/* Counts on the device what the choices want; *left: how many want something. */
-static pcgpu_status count_wanted(pcgpu_context *context, const pc_device_pairs *d, choosing *all, int count,
-                                 int *left) {
+/* Begins to count on the device what the choices want; how many want something. */
+static pcgpu_status begin_count(pcgpu_context *context, const pc_device_pairs *d, choosing *all, int count, int *left) {
     const pc_spacing_boxes *boxes[PC_GROUP_PAIRS];
     const pc_spacing_cell *cells[PC_GROUP_PAIRS];
     int scans[PC_GROUP_PAIRS], of[PC_GROUP_PAIRS], n = 0;
+    pc_run_parts(context, count, step_choice, all);
     for (int i = 0; i < count; i++) {
+        if (!all->of[i].spacing) {
+            return pc_fail_memory(context, sizeof(pc_spacing_boxes), "the voxel size");
+        }
         if (all->of[i].wanted) {
             boxes[n] = all->of[i].wanted;
             scans[n] = 2 * i + 1;
@@ -54,34 +57,11 @@ static pcgpu_status count_wanted(pcgpu_context *context, const pc_device_pairs *
     return PCGPU_OK;
 }
 
-static pcgpu_status choose(pcgpu_context *context, const pc_device_pairs *d, choosing *all, int count) {
-    pcgpu_status status = PCGPU_OK;
-    int left = count;
-    while (left && status == PCGPU_OK) {
-        pc_run_parts(context, count, step_choice, all);
-        status = count_wanted(context, d, all, count, &left);
-    }
-    for (int i = 0; i < count; i++) {
-        if (!all->of[i].spacing && status == PCGPU_OK) {
-            status = pc_fail_memory(context, 1 << 16, "the voxel size");
-        }
-        pc_spacing_close(all->of[i].spacing);
-    }
-    return status;
-}
-
-static pcgpu_status settle(pcgpu_context *context, const pc_device_pairs *d, int count,
-                           pcgpu_register_params *settled) {
-    choosing all = {.drop_origin = d->params->drop_origin};
-    for (int i = 0; i < count; i++) {
-        const pc_device_scan *target = &d->scans[2 * i + 1];
-        all.of[i].target = (pc_sampled){target->cloud, target->copies};
-    }
-    if (d->params->voxel == PCGPU_AUTO) {
-        PC_TRY(choose(context, d, &all, count));
-    }
-    for (int i = 0; i < count; i++) {
-        pc_register_settle_by(d->params, &all.of[i].target, all.of[i].edge, all.of[i].extent, &settled[i]);
+static pcgpu_status finish_choices(pcgpu_context *context, const pc_device_pairs *d, choosing *all, int count,
+                                   int left) {
+    while (left) {
+        PC_TRY(pc_cuda_scan_counted(context));
+        PC_TRY(begin_count(context, d, all, count, &left));
     }
     return PCGPU_OK;
 }
@@ -94,21 +74,44 @@ static void find_carrier(void *state, int i) {
     scan->radius = pc_carrier_radius(d->params, &(pc_sampled){scan->cloud, scan->copies});
 }
 
-pcgpu_status pc_device_prepare(pcgpu_context *context, pc_device_pairs *d, const pcgpu_pair *pairs, int count,
-                               pcgpu_register_params *settled) {
-    for (int i = 0; i < 2 * count; i++) {
-        d->scans[i] = (pc_device_scan){.cloud = i % 2 ? pairs[i / 2].target : pairs[i / 2].source, .other = -1};
-        pc_cloud_origin(d->scans[i].cloud, d->params->drop_origin, d->scans[i].origin);
-    }
-    PC_TRY(pc_cuda_scan_open(context, d->stream, d->scans, 2 * count));
+static pcgpu_status begin_selection(pcgpu_context *context, pc_device_pairs *d, int count) {
     pc_run_parts(context, 2 * count, find_carrier, d);
     for (int i = 0; i < 2 * count; i++) {
         const bool both = d->scans[i].radius > 0.0f && d->scans[i ^ 1].radius > 0.0f;
         d->scans[i].other = both ? i ^ 1 : -1;
     }
-    PC_TRY(pc_cuda_scan_select(context, d->stream, d->scans, 2 * count));
-    PC_TRY(settle(context, d, count, settled));
-    return pc_cuda_scan_take(context, d->stream, d->scans, 2 * count);
+    return pc_cuda_scan_select(context, d->stream, d->scans, 2 * count);
+}
+
+/* The device selects while the host judges the cells. */
+static pcgpu_status prepare(pcgpu_context *context, pc_device_pairs *d, choosing *all, int count) {
+    int left = 0;
+    if (d->params->voxel == PCGPU_AUTO) {
+        PC_TRY(begin_count(context, d, all, count, &left));
+    }
+    PC_TRY(begin_selection(context, d, count));
+    PC_TRY(finish_choices(context, d, all, count, left));
+    return pc_cuda_scan_take(context, d->scans, 2 * count);
+}
+
+pcgpu_status pc_device_prepare(pcgpu_context *context, pc_device_pairs *d, const pcgpu_pair *pairs, int count,
+                               pcgpu_register_params *settled) {
+    choosing all = {.drop_origin = d->params->drop_origin};
+    for (int i = 0; i < 2 * count; i++) {
+        d->scans[i] = (pc_device_scan){.cloud = i % 2 ? pairs[i / 2].target : pairs[i / 2].source, .other = -1};
+        pc_cloud_origin(d->scans[i].cloud, d->params->drop_origin, d->scans[i].origin);
+    }
+    PC_TRY(pc_cuda_scan_open(context, d->stream, d->scans, 2 * count));
+    for (int i = 0; i < count; i++) {
+        const pc_device_scan *target = &d->scans[2 * i + 1];
+        all.of[i].target = (pc_sampled){target->cloud, target->copies};
+    }
+    const pcgpu_status status = prepare(context, d, &all, count);
+    for (int i = 0; i < count; i++) {
+        pc_register_settle_by(d->params, &all.of[i].target, all.of[i].edge, all.of[i].extent, &settled[i]);
+        pc_spacing_close(all.of[i].spacing);
+    }
+    return status;
 }
 
 bool pc_device_is_far(const pc_device_pairs *d, int i) {
@@ -131,7 +134,7 @@ static void take_scan(const pc_device_scan *scan, pc_register_work *w, int which
     const pcgpu_cloud *cloud = scan->cloud;
     pcgpu_run *run = &w->result->run;
     pc_seen *seen = &w->seen[which];
-    *seen = (pc_seen){.n = scan->kept, .copies = scan->copies, .view = &w->views[which]};
+    *seen = (pc_seen){.n = scan->kept, .copies = scan->selected, .view = &w->views[which]};
     memcpy(seen->offset, cloud->offset, sizeof seen->offset);
     memcpy(offset, cloud->offset, sizeof seen->offset);
     run->points_in += cloud->rows;
@@ -149,7 +152,7 @@ pcgpu_status pc_device_take(const pc_device_pairs *d, int i, pc_ndt_work *c, pc_
     }
     c->source = points_of(from);
     c->target = points_of(to);
-    c->copies = from->copies;
+    c->copies = from->selected;
     return pc_ndt_make_job(c, job);
 }
 

@@ -52,7 +52,7 @@ typedef struct group {
     pc_ndt_work c[PC_GROUP_PAIRS];
     pc_scan source[PC_GROUP_PAIRS], target[PC_GROUP_PAIRS];
     pc_ndt_job jobs[PC_GROUP_PAIRS]; /* of the pairs, then of those that have enough points */
-    int pair[PC_GROUP_PAIRS];        /* that a job is of, in the group */
+    int job[PC_GROUP_PAIRS];         /* of each pair; -1: it has none */
     int job_count;
 } group;
 
@@ -120,8 +120,9 @@ static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
     pc_run_parts(set->context, count, prepare_pair, &p);
     g->job_count = 0;
     for (int i = 0; i < count; i++) {
+        g->job[i] = -1;
         if (g->jobs[i].optimizer.levels) { /* else there are too few points */
-            g->pair[g->job_count] = i;
+            g->job[i] = g->job_count;
             g->jobs[g->job_count++] = g->jobs[i];
         }
     }
@@ -129,17 +130,49 @@ static pcgpu_status prepare(pair_set *set, int first, int count, group *g) {
 }
 
 static void look_at_pair(void *state, int i) {
-    group *g = state;
-    pc_view_make(NULL, g->w[i].seen, 2, g->w[i].params->voxel);
+    const preparation *p = state;
+    pcgpu_context own = *p->set->context;
+    own.threads = 1;
+    p->g->w[i].context = &own;
+    pc_ndt_look(&p->g->c[i]);
+    p->g->w[i].context = p->set->context;
 }
 
 /* While a device registers them. */
 static void look_at_pairs(void *state) {
     const preparation *p = state;
-    pc_run_parts(p->set->context, p->count, look_at_pair, p->g);
+    if (p->set->device && pc_cuda_scan_samples(p->set->context) != PCGPU_OK) {
+        return; /* the registrations will fail, too */
+    }
+    pc_run_parts(p->set->context, p->count, look_at_pair, state);
+}
+
+/* Pairs after their jobs, which began at `begin` and ended with a status. */
+typedef struct conclusion {
+    preparation p;
+    double begin;
+    pcgpu_status status;
+} conclusion;
+
+static void conclude_pair(void *state, int i) {
+    const conclusion *c = state;
+    group *g = c->p.g;
+    pcgpu_context own = *c->p.set->context;
+    own.threads = 1;
+    g->w[i].context = &own;
+    if (c->status == PCGPU_OK && g->job[i] >= 0) {
+        pc_ndt_conclude(&g->c[i], &g->jobs[g->job[i]], c->begin);
+    }
+    const pcgpu_status status = pc_register_close(&g->w[i], c->status);
+    if (c->status == PCGPU_OK && status != PCGPU_OK) {
+        keep_failure(c->p.set, &own, c->p.first + i, status);
+    }
+    pc_scan_release(&g->source[i]);
+    pc_scan_release(&g->target[i]);
 }
 
 static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
+    const preparation p = {set, first, count, g};
     if (set->device) {
         PC_TRY(pc_device_prepare(set->context, set->device, set->pairs + first, count, set->settled + first));
     }
@@ -148,22 +181,17 @@ static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
         pc_register_open(&g->w[i], set->context, set->backend, &set->run, &set->params[first + i],
                          &set->results[first + i]);
     }
-    pcgpu_status status = prepare(set, first, count, g);
-    double begin = pc_now();
-    if (status == PCGPU_OK && g->job_count > 0) {
-        preparation p = {set, first, count, g};
-        status =
-            set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count, (pc_host_work){look_at_pairs, &p});
+    conclusion c = {p, 0.0, prepare(set, first, count, g)};
+    c.begin = pc_now();
+    if (c.status == PCGPU_OK && g->job_count > 0) {
+        c.status =
+            set->backend->ndt->register_jobs(set->context, g->jobs, g->job_count, (pc_host_work){look_at_pairs, &c.p});
     }
-    for (int k = 0; status == PCGPU_OK && k < g->job_count; k++) {
-        pc_ndt_conclude(&g->c[g->pair[k]], &g->jobs[k], begin);
+    if (c.status == PCGPU_OK && set->device) {
+        c.status = pc_cuda_scan_samples(set->context);
     }
-    for (int i = 0; i < count; i++) {
-        pc_register_close(&g->w[i], status);
-        pc_scan_release(&g->source[i]);
-        pc_scan_release(&g->target[i]);
-    }
-    PC_TRY(status);
+    pc_run_parts(set->context, count, conclude_pair, &c);
+    PC_TRY(c.status == PCGPU_OK ? set->failed : c.status);
     for (int i = first; i < first + count; i++) {
         const bool far = set->device && pc_device_is_far(set->device, i - first);
         if (far || pc_register_needs_search(&set->params[i], &set->results[i])) {

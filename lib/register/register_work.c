@@ -67,11 +67,6 @@ void pc_register_attach_clouds(pc_register_work *w, const pcgpu_cloud *source, c
     memcpy(w->offset_target, target->offset, sizeof w->offset_target);
 }
 
-void pc_register_build_views(void *work) {
-    pc_register_work *w = work;
-    pc_view_make(w->context, w->seen, 2, w->params->voxel);
-}
-
 void pc_register_open(pc_register_work *w, pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                       const pcgpu_register_params *params, pcgpu_registration *result) {
     *result = (pcgpu_registration){.run = *run};

@@ -46,10 +46,19 @@ PC_HD int pc_sampling_room(int which) {
                                        : PC_SAMPLED_ASKED;
 }
 
-/* Where a sampling begins among all of them, records; PC_SAMPLINGS: their end. */
+/* The room for those of a cloud, and for those of what is selected of it. */
+PC_HD int pc_samplings_room(int selected) {
+    int room = 0;
+    for (int i = selected ? PC_SAMPLE_VIEW : 0; i < (selected ? PC_SAMPLINGS : PC_SAMPLE_VIEW); i++) {
+        room += pc_sampling_room(i);
+    }
+    return room;
+}
+
+/* Where a sampling begins there. */
 PC_HD int pc_sampling_begin(int which) {
     int begin = 0;
-    for (int i = 0; i < which; i++) {
+    for (int i = which < PC_SAMPLE_VIEW ? 0 : PC_SAMPLE_VIEW; i < which; i++) {
         begin += pc_sampling_room(i);
     }
     return begin;

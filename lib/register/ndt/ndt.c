@@ -74,9 +74,9 @@ static float sampled(const pc_ndt_work *c, int i, int axis) {
                      : axes[axis][pc_sampling_row(PC_SAMPLE_POINTS, c->source.n, i)];
 }
 
-static void limit_gyration(const pc_ndt_work *c, double gyration[3]) {
+static double most_gyration(const pc_ndt_work *c) {
     const int n = (int)pc_sampling_count(PC_SAMPLE_POINTS, c->source.n);
-    float values[PC_SAMPLED_POINTS], middle[3];
+    float values[PC_SAMPLED_POINTS] = {0}, middle[3];
     for (int k = 0; k < 3; k++) {
         for (int i = 0; i < n; i++) {
             values[i] = sampled(c, i, k);
@@ -88,9 +88,13 @@ static void limit_gyration(const pc_ndt_work *c, double gyration[3]) {
         values[i] = (d[0] * d[0] + d[1] * d[1]) + d[2] * d[2];
     }
     const double most = MOST_GYRATION * sqrt((double)pc_select_value(values, n, n / 2));
-    for (int k = 0; k < 3; k++) {
-        gyration[k] = most > 0.0 ? fmin(gyration[k], most) : gyration[k];
-    }
+    return most > 0.0 ? most : INFINITY;
+}
+
+void pc_ndt_look(void *state) {
+    pc_ndt_work *c = state;
+    c->most_gyration = most_gyration(c);
+    pc_view_make(c->w->context, c->w->seen, 2, c->w->params->voxel);
 }
 
 void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin) {
@@ -103,7 +107,10 @@ void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin) {
     w->max_correspondence = optimizer->edge;
     memcpy(w->center, optimizer->target.center, sizeof w->center);
     memcpy(w->gyration, optimizer->target.gyration, sizeof w->gyration);
-    limit_gyration(c, w->gyration);
+    c->most_gyration = c->most_gyration > 0.0 ? c->most_gyration : most_gyration(c);
+    for (int k = 0; k < 3; k++) {
+        w->gyration[k] = fmin(w->gyration[k], c->most_gyration);
+    }
     for (int l = 0; l < w->levels; l++) {
         r->level_iterations[w->levels - 1 - l] = optimizer->base.iterations[l];
         r->iterations += optimizer->base.iterations[l];
@@ -172,7 +179,7 @@ pcgpu_status pc_register_ndt(pc_register_work *w, const pcgpu_cloud *source, con
     PC_TRY(pc_ndt_prepare(&c, source, target, &job));
     start = pc_register_stage_end(w, PC_STAGE_SELECT, start);
     if (job.optimizer.levels > 0) {
-        PC_TRY(w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_register_build_views, w}));
+        PC_TRY(w->backend->ndt->register_jobs(w->context, &job, 1, (pc_host_work){pc_ndt_look, &c}));
         pc_ndt_conclude(&c, &job, start);
     }
     return PCGPU_OK;
@@ -220,7 +227,7 @@ pcgpu_status pc_register_ndt_points(pc_register_work *w, pc_points *source, pc_p
     job.optimizer.in_map = !target;
     start = pc_register_stage_end(w, PC_STAGE_INDEX, start);
     PC_TRY(w->backend->ndt->sequence_register(w->context, held->sequence, source->scan, &job,
-                                              (pc_host_work){pc_register_build_views, w}));
+                                              (pc_host_work){pc_ndt_look, &c}));
     pc_ndt_conclude(&c, &job, start);
     return PCGPU_OK;
 }

@@ -15,8 +15,9 @@ typedef struct pc_ndt_work {
     double target_shift[3];       /* metres that were taken off the target */
     pc_ndt_source parts;          /* of the source */
     pc_ndt_frame frame;
-    const float *copies; /* of samples of the source, where its points are in the memory of a device: pc_sampled */
-    double sigma;        /* the regularization sigma s at the finest level, metres */
+    double most_gyration; /* metres, by the source: see pc_ndt_look; 0: not known yet */
+    const float *copies;  /* of samples of the source, where its points are in the memory of a device: pc_sampled */
+    double sigma;         /* the regularization sigma s at the finest level, metres */
 } pc_ndt_work;
 
 /* Whether the pair is a single one: its target may be begun while its source is selected. A pair of a group has its own
@@ -65,6 +66,10 @@ pcgpu_status pc_register_ndt_hold(pc_register_work *w, pc_points *target, pc_ndt
 /* The regularization sigma of a registration with these parameters, and the target as a back end gets it. */
 double pc_ndt_sigma_of(const pc_register_work *w);
 void pc_ndt_describe_target(const pc_ndt_work *c, const pc_pose *pose, pc_ndt_target *t);
+
+/* What conclusions need that no job changes: the views of both clouds, and how far the points of the source lie from
+ * each other. state: a pc_ndt_work. For a back end to call beside its work. */
+void pc_ndt_look(void *state);
 
 /* After a job was done, which began at `begin`: pose, counts, times and what the result says. */
 void pc_ndt_conclude(pc_ndt_work *c, const pc_ndt_job *job, double begin);
