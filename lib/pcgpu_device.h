@@ -55,8 +55,8 @@ pcgpu_status pcgpu_neighbors_device(pcgpu_context *context, void *stream, const 
                                     const pcgpu_clouds *queries, const pcgpu_neighbors_params *params,
                                     const pcgpu_neighbor_lists *lists);
 
-/* pcgpu_register_pairs of clouds whose `data` are in device memory; the other fields of a cloud, and the results, are the
- * host's. Unlike the others, this call waits for the stream and for its own work, and is not for CUDA graphs. With
+/* pcgpu_register_pairs of clouds whose `data` are in device memory; the other fields of a cloud, and the results, are
+ * the host's. Unlike the others, this call waits for the stream and for its own work, and is not for CUDA graphs. With
  * method ndt the clouds stay on the device; ICP, search ALWAYS, min_range, beam_correction, a pair that starts a search
  * and clouds far from 0 are copied to the host.
  * Errors: as pcgpu_register_pairs, and as pcgpu_neighbors_device. */

@@ -125,8 +125,9 @@ static pcgpu_status look_at_map(pc_register_work *w, double *share) {
             at[k] = (float)q[k];
         }
     }
-    const pcgpu_status status = xyz ? pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share)
-                                    : pc_fail_memory(w->context, 3 * PC_SAMPLED_ASKED * sizeof *xyz, "points of the map");
+    const pcgpu_status status =
+        xyz ? pc_view_free(w->context, &w->seen[0], xyz, n, w->params->voxel, share)
+            : pc_fail_memory(w->context, 3 * PC_SAMPLED_ASKED * sizeof *xyz, "points of the map");
     free(xyz);
     return status;
 }

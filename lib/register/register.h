@@ -148,8 +148,8 @@ pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, 
                              const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
                              pc_register_fn *one, pcgpu_registration *results);
 
-/* Pairs of clouds in the memory of a device, ndt from params->init (register_device.c). `settled` gets the parameters of
- * each pair. */
+/* Pairs of clouds in the memory of a device, ndt from params->init (register_device.c). `settled` gets the parameters
+ * of each pair. */
 struct pc_device_pairs;
 pcgpu_status pc_register_set_on_device(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
                                        struct pc_device_pairs *device, pcgpu_register_params *settled,

@@ -71,8 +71,8 @@ void pc_selection_end(const pc_selection *s, pcgpu_run *run);
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 
-/* A cloud that decisions are made from: its records, or, where it lies in the memory of a device, copies of those of the
- * samples, x y z each. */
+/* A cloud that decisions are made from: its records, or, where it lies in the memory of a device, copies of those of
+ * the samples, x y z each. */
 typedef struct pc_sampled {
     const pcgpu_cloud *cloud;
     const float *copies; /* NULL: the records can be read */
@@ -154,8 +154,8 @@ typedef struct pc_view_comparison {
 /* Makes views that are not there. T: T_target_source, back: its inverse. Errors: MEMORY. */
 pcgpu_status pc_view_compare(pcgpu_context *context, pc_seen seen[2], const double T[16], const double back[16],
                              double voxel, pc_view_comparison *result);
-/* The fraction in free space for up to PC_SAMPLED_ASKED points of a map, x y z in the frame of the scan: of those that its
- * sensor could see. */
+/* The fraction in free space for up to PC_SAMPLED_ASKED points of a map, x y z in the frame of the scan: of those that
+ * its sensor could see. */
 pcgpu_status pc_view_free(pcgpu_context *context, pc_seen *scan, const float *xyz, int n, double voxel,
                           double *fraction);
 

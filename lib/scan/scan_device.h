@@ -1,5 +1,5 @@
-/* Scans in the memory of a device, prepared there for a registration as scan.c, scan_points.c and scan_spacing.c prepare
- * those of the host, with the same bits. A call is for all scans of a group. */
+/* Scans in the memory of a device, prepared there for a registration as scan.c, scan_points.c and scan_spacing.c
+ * prepare those of the host, with the same bits. A call is for all scans of a group. */
 #ifndef PC_SCAN_DEVICE_H
 #define PC_SCAN_DEVICE_H
 
@@ -29,8 +29,8 @@ typedef struct pc_device_scan {
 pcgpu_status pc_cuda_scan_open(pcgpu_context *context, void *stream, pc_device_scan *scans, int count);
 /* Begins to select the points of scans whose carriers are known. */
 pcgpu_status pc_cuda_scan_select(pcgpu_context *context, void *stream, const pc_device_scan *scans, int count);
-/* Begins to count the cells of boxes for one or more of the scans; cells[i] gets those of boxes[i], in memory of the host
- * until the next call. */
+/* Begins to count the cells of boxes for one or more of the scans; cells[i] gets those of boxes[i], in memory of the
+ * host until the next call. */
 pcgpu_status pc_cuda_scan_count(pcgpu_context *context, void *stream, int count, const int *scans,
                                 const pc_spacing_boxes *const *boxes, const pc_spacing_cell **cells);
 pcgpu_status pc_cuda_scan_counted(pcgpu_context *context); /* waits for them */

@@ -1,5 +1,5 @@
-/* What the host and a device find alike in a scan: the records of samples, the cells of the carrier, and the cells that
- * tell the spacing. */
+/* What the host and a device find alike in a scan: the records of samples, the cells of the carrier, and the cells of
+ * the spacing. */
 #ifndef PC_SCAN_MATH_H
 #define PC_SCAN_MATH_H
 
@@ -133,15 +133,15 @@ PC_HD int pc_carrier_is_too_much(int64_t rows, int64_t kept) {
     return (double)kept < (1.0 - PC_MOST_CARRIER) * (double)rows;
 }
 
-/* The part of the radius within which returns of the carrier are left out, where so many stay for all and half of it: half
- * where all would be too much; 0: nothing is left out. */
+/* The part of the radius within which returns of the carrier are left out, where so many stay for all and half of it:
+ * half where all would be too much; 0: nothing is left out. */
 PC_HD int pc_carrier_part(int64_t rows, int64_t whole, int64_t half) {
     const int part = pc_carrier_is_too_much(rows, whole) ? 2 : 1;
     const int64_t kept = part == 1 ? whole : half;
     return kept < rows && !pc_carrier_is_too_much(rows, kept) ? part : 0;
 }
 
-/* ---- cells that tell the spacing --------------------------------------------------------------------------------- */
+/* ---- cells of the spacing ---------------------------------------------------------------------------------------- */
 
 enum {
     PC_SPACING_STEPS = 2, /* levels of cells that one pass counts, each half as wide */

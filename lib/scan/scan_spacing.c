@@ -35,11 +35,11 @@ enum {
 #define WIDEST    0.5     /* of the extent: no cell is wider */
 
 /* What the cells at an edge say. */
-typedef struct verdict {
+typedef struct edge_shapes {
     double edge;        /* of a box */
     bool spread[STEPS]; /* enough seeds lie in cells that spread, where a box has 2^step cells to the edge */
     bool thin;          /* and enough of these in cells as wide as the box that are thin */
-} verdict;
+} edge_shapes;
 
 struct pc_spacing {
     pc_sampled from;
@@ -48,7 +48,7 @@ struct pc_spacing {
     int seed_count, seed_box[SEEDS];
     pc_spacing_boxes boxes;
     double wanted; /* the edge of `boxes` */
-    verdict known[MOST_EDGES];
+    edge_shapes known[MOST_EDGES];
     int known_count;
 };
 
@@ -266,7 +266,7 @@ static void find_shapes(const pc_spacing *s, const pc_spacing_cell *cells, int s
 }
 
 void pc_spacing_take(pc_spacing *s, const pc_spacing_cell *cells) {
-    verdict *v = &s->known[s->known_count++];
+    edge_shapes *v = &s->known[s->known_count++];
     v->edge = s->wanted;
     for (int step = 0; step < STEPS; step++) {
         int found[3];
@@ -280,7 +280,7 @@ void pc_spacing_take(pc_spacing *s, const pc_spacing_cell *cells) {
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 /* NULL: the cells at this edge are to be counted first. */
-static const verdict *verdict_at(pc_spacing *s, double edge) {
+static const edge_shapes *shapes_at(pc_spacing *s, double edge) {
     for (int i = 0; i < s->known_count; i++) {
         if (s->known[i].edge == edge) {
             return &s->known[i];
@@ -298,7 +298,7 @@ static double spreading_edge(pc_spacing *s) {
     double edge = ldexp(1.0, exponent - 1), good = 0.0; /* a power of two, extent / BOXES at the most */
     while (edge <= widest && edge > FINEST * (double)s->extent && s->known_count < MOST_EDGES) {
         const double before = good;
-        const verdict *v = verdict_at(s, edge);
+        const edge_shapes *v = shapes_at(s, edge);
         if (!v) {
             return -1.0;
         }
@@ -319,7 +319,7 @@ static double choose_edge(pc_spacing *s) {
     const double spreading = spreading_edge(s);
     for (int wider = 0; wider < 3 && spreading > 0.0; wider++) {
         const double edge = ldexp(spreading, wider);
-        const verdict *v = verdict_at(s, edge);
+        const edge_shapes *v = shapes_at(s, edge);
         if (!v || v->thin) {
             return v ? edge : -1.0;
         }

@@ -1,5 +1,5 @@
-/* The choice of a voxel size by the spacing of a scan's points, in steps: it wants the cells of boxes counted, by threads
- * or on a device, until it has chosen. */
+/* The choice of a voxel size by the spacing of a scan's points, in steps: it wants the cells of boxes counted, by
+ * threads or on a device, until it has chosen. */
 #ifndef PC_SCAN_SPACING_H
 #define PC_SCAN_SPACING_H
 

@@ -29,10 +29,11 @@ lib/fuse lib/core lib/register/projective
 lib/map lib lib/core lib/register/icp
 lib/view lib lib/core lib/io
 lib/odometry lib lib/core lib/register lib/register/ndt lib/register/projective lib/fuse
-cuda lib/core lib/sample lib/neighbors lib/filter lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
+cuda lib/core lib/scan lib/sample lib/neighbors lib/filter lib/voxelize cuda/register/ndt cuda/sample cuda/voxelize
 cuda/core lib/core
 cuda/sample cuda/core lib/sample
 cuda/filter cuda/core lib/filter
+cuda/scan cuda/core lib/scan
 cuda/neighbors cuda/core cuda/sample lib/neighbors
 cuda/voxelize cuda/core lib/voxelize
 cuda/register/icp cuda/core lib/register/icp

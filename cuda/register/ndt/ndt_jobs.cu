@@ -15,9 +15,9 @@
 typedef struct ndt_state {
     pc_arena arena;
     pc_pinned points[PC_NDT_CLOUDS];
-    pc_pinned header, results;  /* parameters and results of tasks */
-    double points_per_voxel; /* points to a voxel that were enough so far */
-    cudaStream_t copies;     /* of the source, while the target is made */
+    pc_pinned header, results; /* parameters and results of tasks */
+    double points_per_voxel;   /* points to a voxel that were enough so far */
+    cudaStream_t copies;       /* of the source, while the target is made */
     cudaEvent_t copied;
     int resident;       /* blocks that run at the same time, 0 = not known yet */
     const float *begun; /* the target that is being made, or NULL */

@@ -40,10 +40,10 @@ typedef struct pc_ndt_kept_voxels {
 typedef struct pc_ndt_sequence {
     pc_ndt_place place[PC_SCANS];
     pc_pinned header, results; /* parameters and result of a task */
-    char *device;           /* of the header */
-    pc_arena voxels, parts; /* the target's voxels; parts of the source */
-    pc_ndt_task task;       /* of the target, as it is on the device */
-    pc_ndt_target target;   /* as it was given, and the scan of its points, to repeat it with a larger capacity */
+    char *device;              /* of the header */
+    pc_arena voxels, parts;    /* the target's voxels; parts of the source */
+    pc_ndt_task task;          /* of the target, as it is on the device */
+    pc_ndt_target target;      /* as it was given, and the scan of its points, to repeat it with a larger capacity */
     int target_place;
     double points_per_voxel; /* points to a voxel that were enough so far */
     int resident;            /* blocks that run at the same time */
@@ -52,7 +52,7 @@ typedef struct pc_ndt_sequence {
     pc_ndt_local_map_memory local_map;
     pc_ndt_kept_voxels kept;
     pc_pinned merge, merged; /* parameters and result of the merge kernel */
-    char *merge_device;   /* what stays of the local map from launch to launch, then its `merge` */
+    char *merge_device;      /* what stays of the local map from launch to launch, then its `merge` */
     int merge_resident;
 } pc_ndt_sequence;
 
