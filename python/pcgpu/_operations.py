@@ -301,7 +301,8 @@ def register(source: Points, target: Points, *, method: Literal['ndt', 'plane', 
     target's frame.
 
     source, target       (N, C) float32, x y z first, metres, or Cloud. 'plane' and 'gicp' use the columns nx ny nz of a
-                         Cloud where there are some. Only C-contiguous float32 enters without a copy
+                         Cloud where there are some. Only C-contiguous float32 enters without a copy. Two tensors
+                         on one GPU are registered there
     method               'ndt' (normal distributions transform), 'plane', 'point' (ICP) or 'gicp'
     init                 (4, 4): the transform to start from; None = identity
     search               other starts: 'rescue' (when the first does not converge), 'always' or 'never'

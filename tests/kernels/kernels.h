@@ -31,7 +31,7 @@ typedef struct test_bed {
     bool cuda, quick;
     uint64_t seed;
     int repeat; /* runs of each case on each context */
-    int clouds; /* at least so many for the operation forms, of the smallest ones; 0 = all */
+    int clouds; /* forms: at least so many, of the smallest ones; columns: just so many; 0 = all */
     int checks, failures;
 } test_bed;
 
