@@ -1,5 +1,5 @@
 /* Operations on arrays in the memory of a GPU against those on host arrays by the CPU, bit for bit:
- * device_arrays [--quick [register]] [SCAN.bin]
+ * device_arrays [--quick [few]] [SCAN.bin]; few: some registrations alone, for tools that are slow
  *
  * Clouds with NaN, infinities, points at the origin, duplicates; each call again from a CUDA graph; wrong arguments.
  * With a scan also the times of a call. Exit code 1: a difference; 77: no CUDA. */
@@ -75,9 +75,9 @@ int main(int argc, char **argv) {
         time_device_voxelize(&bed, &scan);
         pcgpu_cloud_free(&scan);
     } else {
-        check_device_register(&bed);
+        check_device_register(&bed, argc > 2);
     }
-    if (!path && argc < 3) { /* for tools that are slow: the one alone */
+    if (!path && argc < 3) {
         check_device_sample(&bed);
         check_device_neighbors(&bed);
         check_device_voxelize(&bed);

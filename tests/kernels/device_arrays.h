@@ -28,7 +28,7 @@ void check_device_sample(const device_bed *bed);
 void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t picks);
 void check_device_neighbors(const device_bed *bed);
 void time_device_neighbors(const device_bed *bed, const pcgpu_cloud *scan);
-void check_device_register(const device_bed *bed);
+void check_device_register(const device_bed *bed, bool few); /* few: for tools that are slow */
 void check_device_voxelize(const device_bed *bed);
 void time_device_voxelize(const device_bed *bed, const pcgpu_cloud *scan);
 

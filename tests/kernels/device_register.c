@@ -107,7 +107,7 @@ static int64_t check(const device_bed *bed, const pcgpu_pair *here, const pcgpu_
 
 enum { MOST = 2 * SCANS };
 
-void check_device_register(const device_bed *bed) {
+void check_device_register(const device_bed *bed, bool few) {
     pcgpu_cloud here[MOST], there[MOST];
     pcgpu_pair pairs[5 * MOST], on_gpu[5 * MOST];
     pcgpu_register_params params;
@@ -119,7 +119,8 @@ void check_device_register(const device_bed *bed) {
     }
     for (int i = 0; i < SCANS; i++) {
         const pcgpu_pair own = {&here[2 * i], &here[2 * i + 1]}, own_there = {&there[2 * i], &there[2 * i + 1]};
-        for (int way = 0; way < (bed->quick ? 3 : 6); way++) {
+        const int ways = few ? i == LARGE_CARRIER || i == HOSTILE : bed->quick ? 3 : 6;
+        for (int way = 0; way < ways; way++) {
             pcgpu_register_params_init(&params);
             params.max_iterations = 20;
             params.voxel = way == 1 ? 0.3 : params.voxel;
@@ -137,7 +138,7 @@ void check_device_register(const device_bed *bed) {
     pcgpu_register_params_init(&params);
     params.max_iterations = 20;
     params.search = PCGPU_SEARCH_NEVER;
-    for (int i = 0; i < (bed->quick ? 1 : 5) * MOST; i++) {
+    for (int i = 0; i < (few ? 1 : bed->quick ? MOST : 5 * MOST); i++) {
         const int source = i % MOST, target = (i * 7 + 1) % MOST;
         if (source / 2 != SPREAD && target / 2 != SPREAD) {
             pairs[count] = (pcgpu_pair){&here[source], &here[target]};
