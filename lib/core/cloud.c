@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <strings.h>
 
 pcgpu_status pcgpu_cloud_create(pcgpu_context *context, int64_t rows, int columns, pcgpu_cloud *cloud) {
     static const char *const first[] = {"x", "y", "z", "intensity"};
@@ -139,10 +140,11 @@ pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud
 }
 
 bool pc_is_time(const char *name) {
-    static const char *const names[] = {"t",        "time",  "timestamp",   "timestamps",
-                                        "gps_time", "stamp", "offset_time", "time_offset"};
+    static const char *const names[] = {"t",          "time",        "times",     "timestamp", "timestamps",
+                                        "time_stamp", "gps_time",    "gpstime",   "stamp",     "offset_time",
+                                        "offsettime", "time_offset", "timeoffset"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(name, names[i]) == 0) {
+        if (strcasecmp(name, names[i]) == 0) {
             return true;
         }
     }

@@ -37,7 +37,7 @@ static inline bool pc_features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
 
-/* Whether a column of this name has times. */
+/* Whether a column of this name, in letters of any case, has times. */
 bool pc_is_time(const char *name);
 /* The given column of times; 0: the first with such a name, else 4. */
 int pc_time_column(const pcgpu_cloud *cloud, int given);

@@ -202,6 +202,12 @@ for NAME in ply pcd las npy csv xyz; do
         checked
     done
 done
+for COLUMN in T times Time_Stamp timeOffset OffsetTime STAMP; do # names of times, in any case
+    awk -v "name=$COLUMN" 'BEGIN { print "x,y,z," name; for (i = 0; i < 1000; i++) printf "%d,0,0,%.6f\n", i, 7200 + i / 1e5 + (i > 500) * 7200 }' > named.csv
+    quiet "$PCGPU" convert named.csv -o named.pcd -f
+    quiet "$PCGPU" convert named.pcd -o back.csv -f
+    [ "$(tail -n +2 back.csv | cut -d , -f 4 | sort -u | wc -l)" -eq 1000 ] || die "$COLUMN: times became one"
+done
 expect 0 "$PCGPU" convert --merge times.csv times.csv -o back.csv -f
 [ "$(tail -n +2 back.csv | cut -d , -f 4 | sort -u | wc -l)" -eq 1000 ] || die 'times of merged files'
 printf 'x,y,z,a\n1,2,3,16777217.5\n1,2,3,0\n' > a.csv
