@@ -97,6 +97,10 @@ static bool resolve_options(option_values *options, const command_info *command,
         wrong = "--set core-points is for --clusters; give it, or leave core-points out";
     } else if (own->normal_radius > 0 && own->normals == 0) {
         wrong = "--set normal-radius is for --normals; give it, or leave normal-radius out";
+    } else if ((own->viewpoint.count || options->poses) && own->normals == 0) {
+        wrong = "--set viewpoint and poses are for --normals; give it, or leave them out";
+    } else if (own->viewpoint.count && options->poses) {
+        wrong = "--set viewpoint and poses are two places of the sensor; give one of them";
     }
     (void)command;
     return wrong ? refuse(why, "%s", wrong) : check_selections(own, why);
@@ -133,6 +137,11 @@ static const option_row rows[] = {
      "Only points with N points within D, themselves included, connect others (DBSCAN)."},
     {"normal-radius", 0, 0, OPTION_ZERO_IS_NONE | OPTION_SET, &type_real, "R", OWN_AT(filter_values, normal_radius), 0,
      METRES, NULL, "The K nearest points of a normal are within R metres."},
+    {"viewpoint", 0, 0, OPTION_SET, &type_numbers, "X,Y,Z", OWN_AT(filter_values, viewpoint), -METRES, METRES, NULL,
+     "Normals point to this place of the sensor, in metres."},
+    {"poses", 0, 0, OPTION_INPUT | OPTION_SET, &type_path, "FILE", AT(poses), 0, 0, NULL,
+     "Normals point to the sensor of these poses, in the coordinates of the points and in the formats of pcgpu fuse: "
+     "one per input, in their order; or poses with times for points with a column of times."},
 };
 
 static void init(option_values *options) {
@@ -151,4 +160,5 @@ const command_info filter_command = {
     .init = init,
     .inputs_per_job = 1,
     .resolve_options = resolve_options,
+    .check_inputs = filter_read_poses,
     .process = filter_process};

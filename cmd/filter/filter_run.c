@@ -141,17 +141,10 @@ static int find_clusters(job *j, filtered *f) {
     return filter_write_clusters(j, f);
 }
 
-/* The place of the sensor in a .pcd that names one, else NULL. */
-static const double *viewpoint_of(const pcgpu_cloud *cloud) {
-    static const double none[4];
-    const double *viewpoint = cloud->header ? cloud->header->viewpoint : NULL;
-    return viewpoint && memcmp(viewpoint + 3, none, sizeof none) != 0 ? viewpoint : NULL;
-}
-
 static int find_normals(job *j, filtered *f) {
     const filter_values *own = filter_own(j->session->options);
     const pcgpu_cloud *cloud = &j->clouds[0];
-    const double *viewpoint = viewpoint_of(cloud);
+    double place[3];
     pcgpu_run run;
     if (own->normals == 0) {
         return EXIT_DONE;
@@ -161,9 +154,9 @@ static int find_normals(job *j, filtered *f) {
         return report_error(j->names[0], "out of memory");
     }
     PC_TRY(job_code(j, pcgpu_find_normals(j->session->context, cloud, own->normals, (float)own->normal_radius,
-                                          viewpoint, f->mask, f->normals, &run)));
+                                          filter_viewpoint(j, place), f->mask, f->normals, &run)));
     add_run(j, &run);
-    return EXIT_DONE;
+    return filter_turn_by_time(j, f);
 }
 
 /* ---- the output -------------------------------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@ typedef struct number_list {
 
 /* The values of its own options. */
 typedef struct filter_values {
-    number_list outliers, sparse, clusters;
+    number_list outliers, sparse, clusters, viewpoint;
     int normals; /* neighbours; 0: none */
     double normal_radius;
     int64_t core;
@@ -53,5 +53,11 @@ void filter_count_removed(job *job, const char *name, int64_t removed);
 int filter_select(job *job, const char *text, bool keep, filtered *f);
 /* Writes --cluster-list: number of records, and least and largest coordinates of each cluster. */
 int filter_write_clusters(job *job, const filtered *f);
+/* Reads --set poses and checks them against the inputs. */
+bool filter_read_poses(const session *session, reason *why);
+/* The one place of the sensor of a job, which may be in `place`; NULL: the origin of the file. */
+const double *filter_viewpoint(const job *job, double place[3]);
+/* With poses of times: turns the normals to the place of the sensor at the time of each point. Returns an exit code. */
+int filter_turn_by_time(job *job, const filtered *f);
 
 #endif

@@ -51,7 +51,7 @@ cmd/voxelize lib/core cmd/job cmd/sweeps
 cmd/register lib/core cmd/job cmd/poses
 cmd/evaluate lib/core lib/view cmd/job cmd/poses
 cmd/convert lib/core cmd/cli cmd/job cmd/poses
-cmd/filter lib/core cmd/cli cmd/job cmd/convert
+cmd/filter lib/core cmd/cli cmd/job cmd/convert cmd/poses cmd/sweeps
 cmd/bench cmd/cli cmd/job
 cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses cmd/voxelize
 cmd/fuse cmd/cli cmd/job cmd/poses

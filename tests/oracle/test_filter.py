@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from common import check, data, equal, finish, part_skipped, passed, read_bin, run, scratch, testdata, write_bin
+from common import check, data, equal, finish, part_skipped, passed, read_bin, read_ply, run, scratch, testdata, write_bin, write_ply
 
 f32 = np.float32
 
@@ -132,6 +132,66 @@ def test_normals(folder):
     passed('normals')
 
 
+def test_sensor(folder):
+    """The sides of a wall, x = 3, of which the sensor is on the left, x < 3, or on the right."""
+    rng = np.random.default_rng(7)
+    wall = np.column_stack([np.full(300, 3), rng.uniform(-2, 2, (300, 2)), np.zeros(300)]).astype(f32)
+
+    def sides(path, *options, warns=''):
+        result = run('filter', '-f', '--normals', 8, path, '-o', folder / 'sides.ply', *options).stderr.decode()
+        check(warns in result and (warns or not result), 'the warning', result)
+        return read_ply(folder / 'sides.ply')['nx']
+
+    write_bin(folder / 'in.bin', wall)
+    equal('the origin of the file', sides(folder / 'in.bin'), np.full(300, -1, f32))
+    equal('a viewpoint', sides(folder / 'in.bin', '--set', 'viewpoint=9,-1e3,1e3'), np.full(300, 1, f32))
+    # The quaternion, a turn about z by a right angle, moves no point: PCL's NormalEstimation takes the position alone.
+    run('convert', '-f', folder / 'in.bin', '-o', folder / 'in.pcd')
+    head, rest = (folder / 'in.pcd').read_bytes().split(b'VIEWPOINT 0 0 0 1 0 0 0')
+    (folder / 'seen.pcd').write_bytes(head + b'VIEWPOINT 5 -9 0 0.7071068 0 0 0.7071068' + rest)
+    equal('the viewpoint of a .pcd', sides(folder / 'seen.pcd'), np.full(300, 1, f32))
+    equal('a viewpoint in its place', sides(folder / 'seen.pcd', '--set', 'viewpoint=0,0,0'), np.full(300, -1, f32))
+    # One pose per input, whatever the order of their names; the rotation does not count.
+    (folder / 'poses.txt').write_text('0 -1 0 6 1 0 0 5 0 0 1 0\n1 0 0 -1 0 1 0 0 0 0 1 0\nnan nan nan nan nan nan nan nan nan nan nan nan\n')
+    (folder / 'two.txt').write_text('\n'.join((folder / 'poses.txt').read_text().splitlines()[:2]))
+    write_bin(folder / 'a.bin', wall)
+    run('filter', '-f', '--normals', 8, folder / 'in.bin', folder / 'a.bin', '-o', f'{folder}/sides/', '--output-format', 'ply', '--set',
+        f'poses={folder}/two.txt')
+    for name, side in (('in', 1), ('a', -1)):
+        equal(f'the pose of {name}', read_ply(folder / f'sides/{name}.ply')['nx'], np.full(300, side, f32))
+    # By the times of points, in seconds since 1970, which float32 does not hold: the sensor passes the wall at 0.6 s.
+    start = 1.7e9
+    (folder / 'tum.txt').write_text(''.join(f'{start + t} {x} 0 0 0 0 0 1\n' for t, x in ((2, 9), (1, 5), (0, 0))))
+    timed = np.zeros(300, [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<f4'), ('gps_time', '<f8')])
+    for k, name in enumerate('xyz'):
+        timed[name] = wall[:, k]
+    seconds = np.where((t := np.linspace(0, 2, 300)) == 0.6, 0.61, t)
+    timed['gps_time'] = start + seconds
+    write_ply(folder / 'timed.ply', timed)
+    by_time = np.where(seconds < 0.6, -1, 1).astype(f32)
+    equal('by time', sides(folder / 'timed.ply', '--set', f'poses={folder}/tum.txt'), by_time)
+    for name in 'xy':
+        timed[name] += 5e5
+    timed['gps_time'] = (start + seconds) * 1e9  # nanoseconds
+    write_ply(folder / 'timed.ply', timed)
+    (folder / 'utm.txt').write_text(''.join(f'{start + t} {x} 500000 0 0 0 0 1\n' for t, x in ((0, 5e5), (1, 500005), (1.5, 500007))))
+    equal('by time, far from the origin', sides(folder / 'timed.ply', '--set', f'poses={folder}/utm.txt',
+                                                warns='75 of 300 points have times outside those of the poses'), by_time)
+    for poses, cloud, message in (('poses', 'in.bin', '3 poses without times for 1 inputs; give one per input'),
+                                  ('tum', 'in.bin', 'no column of times, such as time or gps_time, for the 3 poses of'),
+                                  ('tum', 'timed.ply', '')):
+        if not message:
+            timed['gps_time'] = seconds
+            write_ply(folder / 'timed.ply', timed)
+            message = 'no point has a time between those of the poses, 1700000000 and 1700000002 s'
+        error = run('filter', '--normals', 8, folder / cloud, '-o', folder / 'none.ply', '--set', f'poses={folder}/{poses}.txt', code=None)
+        check(error.returncode > 0 and message in error.stderr.decode() and not (folder / 'none.ply').exists(), message, error.stderr)
+    error = run('filter', '--normals', 8, *[folder / 'in.bin'] * 2, folder / 'a.bin', '-o', f'{folder}/none/', '--set',
+                f'poses={folder}/poses.txt', code=None)
+    check(error.returncode > 0 and 'its pose is not known' in error.stderr.decode(), 'a missing pose', error.stderr)
+    passed('normals point to the sensor: viewpoints, poses, times')
+
+
 def test_classes(folder):
     points = hostile(4)['random']
     everything, _ = filtered(folder, points, '--radius', '0.4,3', '--label')
@@ -192,6 +252,7 @@ def main():
         test_outliers(folder)
         test_clusters(folder)
         test_normals(folder)
+        test_sensor(folder)
         test_classes(folder)
         test_packages(folder)
     finish()
