@@ -48,6 +48,7 @@ seeds:FOR_SAMPLE seeds.txt sample -m 3 --seeds seeds.txt a.bin
 nuscenes:FOR_SWEEPS nu/v1.0-mini/sample_data.json sample -m 3 --set sweeps=2 --set nuscenes=nu --fields 4 nu/samples/x.pcd.bin
 scans:FOR_SWEEPS scans.txt sample -m 3 --set sweeps=2 --set scans=scans.txt --set poses=poses.txt b.bin
 poses:FOR_SWEEPS poses.txt sample -m 3 --set sweeps=2 --set scans=scans.txt --set poses=poses.txt b.bin
+poses:FOR_FILTER T.txt filter --normals 5 --set poses=T.txt a.bin
 target-camera:FOR_REGISTER cam2.txt register --camera cam.txt --set target-camera=cam2.txt,depth_scale=0.001 frames/frame-000001.png frames/frame-000000.png
 camera:FOR_READERS cam.txt info --camera cam.txt frames/frame-000000.png
 init:FOR_REGISTER T.txt register --init T.txt a.bin b.bin
