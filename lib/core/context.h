@@ -36,6 +36,7 @@ struct pcgpu_context {
     pcgpu_context *parent;   /* of a helper: whose poll it obeys */
     double polled;           /* when the poll was last called */
     bool cancelled;          /* what it returned; read and written by __atomic functions */
+    size_t memory;           /* of the points that a filter has at a time; 0: no limit. See pc_limit_memory */
     int simd_limit;          /* for tests: the widest vectors to use as a pc_simd, plus 1; 0 = the machine's */
 };
 

@@ -106,6 +106,10 @@ void pc_release(void *memory) {
     free(one);
 }
 
+void pc_limit_memory(pcgpu_context *context, size_t bytes) {
+    context->memory = bytes;
+}
+
 pcgpu_status pc_spool_add(pcgpu_context *context, pc_spool *spool, const void *data, size_t bytes) {
     const char *from = data;
     if (spool->file == 0 && (spool->file = 1 + open_file(context)) == 0) {

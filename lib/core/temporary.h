@@ -18,6 +18,10 @@ pcgpu_status pc_allocate(pcgpu_context *context, uint64_t bytes, uint64_t most, 
 /* Frees memory of the heap or of a temporary file; accepts NULL. */
 void pc_release(void *memory);
 
+/* From now on filters have as many points at a time as `bytes` of memory hold, and arrays with an element per record in
+ * temporary files. 0: no limit. */
+void pc_limit_memory(pcgpu_context *context, size_t bytes);
+
 /* Data that is written in order, and is memory in the end. All zero: empty. */
 typedef struct pc_spool {
     int file; /* 1 + its descriptor */

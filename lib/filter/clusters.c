@@ -6,10 +6,12 @@
  * others. */
 #include "filter.h"
 #include "neighbors_math.h"
+#include "temporary.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLUSTER_BYTES = 192 };       /* of a point: the cells, and a search for those that connect no others */
 enum { AXIS_BITS = 21, REACH = 2 }; /* cells farther apart than REACH along an axis have no near records */
 
 #define SHORTER 0.999998 /* the diagonal of a cell per distance: above the rounding of squared distances in float32 */
@@ -201,12 +203,29 @@ static void connect_all(cells *c, float squared) {
     }
 }
 
-/* component[i]: the root of record i. */
-static pcgpu_status find_components(pcgpu_context *context, const float *xyz, int64_t n, float distance,
-                                    int32_t *component) {
+/* ---- clusters ---------------------------------------------------------------------------------------------------- */
+
+/* The clusters of a cloud are trees of its records, too: the root of a tree is its lowest record that connects others.
+ * A record that connects no others is a leaf below the first of those within the distance. -1: in no tree. */
+typedef struct forest {
+    const pcgpu_cluster_params *params;
+    int32_t *parent; /* of the records */
+    uint8_t *core;   /* of the records: 1 = connects others; NULL: all do */
+} forest;
+
+static void join(int32_t *parent, int32_t record, int32_t other) {
+    parent[record] = parent[record] < 0 ? record : parent[record];
+    parent[other] = parent[other] < 0 ? other : parent[other];
+    const int32_t a = root_of(parent, record), b = root_of(parent, other);
+    parent[a > b ? a : b] = a < b ? a : b;
+}
+
+/* Joins those of the first n points of a subset that are connected among them. */
+static pcgpu_status join_points(pcgpu_context *context, const pc_subset *s, int64_t n, const forest *f) {
     cells c;
     size_t bytes;
-    void *memory = make_cells(xyz, n, &bytes, &c);
+    const float distance = f->params->distance;
+    void *memory = make_cells(s->xyz, n, &bytes, &c);
     if (!memory) {
         return pc_fail_memory(context, bytes, "the clusters");
     }
@@ -215,35 +234,37 @@ static pcgpu_status find_components(pcgpu_context *context, const float *xyz, in
         sort_records(&c);
         connect_all(&c, distance * distance);
         for (int64_t i = 0; i < n; i++) {
-            component[i] = root_of(c.parent, c.cell[i]);
+            const int32_t lowest = c.order[c.first[root_of(c.parent, c.cell[i])]];
+            join(f->parent, s->rows[i], s->rows[lowest]);
         }
     }
     free(memory);
     return status;
 }
 
-/* ---- clusters ---------------------------------------------------------------------------------------------------- */
-
-/* Components as ids from 0 on, in the order of their first records; returns their number. `ids`: a number for each. */
-static int64_t renumber(int32_t *component, int64_t n, int32_t *ids) {
-    int32_t count = 0;
-    memset(ids, -1, (size_t)n * sizeof *ids);
-    for (int64_t i = 0; i < n; i++) {
-        int32_t *id = component[i] >= 0 ? &ids[component[i]] : NULL;
-        if (id && *id < 0) {
-            *id = count++;
+/* Which points of a tile connect others. */
+static pcgpu_status find_cores(pcgpu_context *context, void *state, const pc_tile *tile, pcgpu_run *run) {
+    const forest *f = state;
+    const pc_subset *s = &tile->points;
+    const size_t bytes = (size_t)(s->n + 1) * sizeof(int32_t);
+    int32_t *counts = malloc(bytes);
+    pcgpu_status status = counts ? pc_subset_count(context, s, f->params->distance, counts, run)
+                                 : pc_fail_memory(context, bytes, "the clusters");
+    for (int64_t i = 0; i < s->n && status == PCGPU_OK; i++) {
+        if (pc_is_in_tile(tile, s->xyz + 3 * i, 0.0)) {
+            f->core[s->rows[i]] = counts[i] >= f->params->core;
         }
-        component[i] = id ? *id : -1;
     }
-    return count;
+    free(counts);
+    return status;
 }
 
-/* Puts the records that connect others first, each part in its order; returns their number. */
-static int64_t sort_cores(const pc_subset *s, const int32_t *counts, int64_t least, pc_subset *sorted) {
+/* Puts the points that connect others first, each part in its order; returns their number. */
+static int64_t sort_cores(const pc_subset *s, const uint8_t *is_core, pc_subset *sorted) {
     int64_t n = 0;
     for (int core = 1; core >= 0; core--) {
         for (int64_t i = 0; i < s->n; i++) {
-            if ((counts[i] >= least) == core) {
+            if (is_core[s->rows[i]] == core) {
                 memcpy(sorted->xyz + 3 * sorted->n, s->xyz + 3 * i, 3 * sizeof *s->xyz);
                 sorted->rows[sorted->n++] = s->rows[i];
             }
@@ -253,57 +274,68 @@ static int64_t sort_cores(const pc_subset *s, const int32_t *counts, int64_t lea
     return n;
 }
 
-/* The components of the records behind the `cores`: that of the first one within the distance. */
-static pcgpu_status join_others(pcgpu_context *context, const pc_subset *s, int64_t cores, float distance,
-                                int32_t *component) {
+/* The points of a tile behind the `cores`. first: memory. */
+static pcgpu_status join_others(pcgpu_context *context, const pc_tile *tile, const pc_subset *s, int64_t cores,
+                                int32_t *first, const forest *f) {
     const pcgpu_clouds points = {.data = s->xyz, .stride = 3, .count = 1, .rows = cores};
     const pcgpu_clouds queries = {.data = s->xyz + 3 * cores, .stride = 3, .count = 1, .rows = s->n - cores};
-    const pcgpu_neighbor_lists lists = {.indices = component + cores, .index_bytes = sizeof *component};
+    const pcgpu_neighbor_lists lists = {.indices = first, .index_bytes = sizeof *first};
     pcgpu_neighbors_params params;
     pcgpu_neighbors_params_init(&params);
     params.order = PCGPU_NEIGHBORS_FIRST;
-    params.radius = distance;
+    params.radius = f->params->distance;
     PC_TRY(pcgpu_neighbors(context, &points, &queries, &params, &lists, NULL));
     for (int64_t i = cores; i < s->n; i++) {
-        component[i] = component[i] >= 0 ? component[component[i]] : -1;
-    }
-    return PCGPU_OK;
-}
-
-/* Leaves out components of other sizes; returns the number of those that stay, with ids from 0 on. sizes: memory. */
-static int64_t limit_sizes(const pcgpu_cluster_params *p, int32_t *component, int64_t n, int64_t count,
-                           int32_t *sizes) {
-    int32_t next = 0;
-    memset(sizes, 0, (size_t)count * sizeof *sizes);
-    for (int64_t i = 0; i < n; i++) {
-        if (component[i] >= 0) {
-            sizes[component[i]]++;
+        if (first[i - cores] >= 0 && pc_is_in_tile(tile, s->xyz + 3 * i, 0.0)) {
+            f->parent[s->rows[i]] = s->rows[first[i - cores]];
         }
     }
-    for (int64_t v = 0; v < count; v++) { /* becomes the id */
-        sizes[v] = sizes[v] >= p->least && (p->most == 0 || sizes[v] <= p->most) ? next++ : -1;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        component[i] = component[i] >= 0 ? sizes[component[i]] : -1;
-    }
-    return next;
+    return PCGPU_OK;
 }
 
-static pcgpu_status cluster(pcgpu_context *context, const pcgpu_cluster_params *p, pc_subset *s, pc_subset *sorted,
-                            int32_t *component, int32_t *numbers, int64_t *count, pcgpu_run *run) {
-    int64_t cores = s->n;
-    if (p->core > 1) {
-        PC_TRY(pc_subset_count(context, s, p->distance, numbers, run));
-        cores = sort_cores(s, numbers, p->core, sorted);
-        s = sorted;
+static pcgpu_status join_tile(pcgpu_context *context, void *state, const pc_tile *tile, pcgpu_run *run) {
+    const forest *f = state;
+    const pc_subset *s = &tile->points;
+    const pc_backend *backend;
+    PC_TRY(pc_choose_backend(context, 0.0, 1.0, run, &backend)); /* the cells are the host's */
+    if (!f->core) {
+        return join_points(context, s, s->n, f);
     }
-    PC_TRY(find_components(context, s->xyz, cores, p->distance, component));
-    *count = renumber(component, cores, numbers);
-    if (cores < s->n) {
-        PC_TRY(join_others(context, s, cores, p->distance, component));
+    const size_t n = (size_t)s->n + 1, bytes = n * 5 * sizeof(int32_t);
+    pcgpu_status status;
+    pc_subset sorted = {.memory = malloc(bytes)};
+    if (!sorted.memory) {
+        return pc_fail_memory(context, bytes, "the clusters");
     }
-    *count = limit_sizes(p, component, s->n, *count, numbers);
-    return PCGPU_OK;
+    sorted.xyz = sorted.memory;
+    sorted.rows = (int32_t *)(sorted.xyz + 3 * n);
+    const int64_t cores = sort_cores(s, f->core, &sorted);
+    PC_TRY_OR(done, status, join_points(context, &sorted, cores, f));
+    PC_TRY_OR(done, status, cores < s->n ? join_others(context, tile, &sorted, cores, sorted.rows + n, f) : PCGPU_OK);
+done:
+    free(sorted.memory);
+    return status;
+}
+
+/* Trees as ids from 0 on, in the order of their roots, without those of other sizes; returns their number. numbers: as
+ * many as records. */
+static int64_t number_trees(const pcgpu_cluster_params *p, int32_t *parent, int64_t rows, int32_t *numbers) {
+    int32_t next = 0;
+    memset(numbers, 0, (size_t)rows * sizeof *numbers);
+    for (int64_t i = 0; i < rows; i++) {
+        if (parent[i] >= 0) {
+            parent[i] = root_of(parent, (int32_t)i);
+            numbers[parent[i]]++;
+        }
+    }
+    for (int64_t i = 0; i < rows; i++) { /* a size becomes an id */
+        const int32_t size = numbers[i];
+        numbers[i] = size > 0 && size >= p->least && (p->most == 0 || size <= p->most) ? next++ : -1;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        parent[i] = parent[i] >= 0 ? numbers[parent[i]] : -1;
+    }
+    return next;
 }
 
 void pcgpu_cluster_params_init_sized(pcgpu_cluster_params *params, size_t struct_size) {
@@ -331,39 +363,28 @@ static pcgpu_status check(pcgpu_context *context, const pcgpu_cluster_params *p)
 
 pcgpu_status pcgpu_find_clusters(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_cluster_params *params,
                                  const uint8_t *mask, int32_t *clusters, int64_t *count, pcgpu_run *run) {
-    pc_subset s, sorted = {0};
-    int32_t *component = NULL;
-    const pc_backend *backend;
+    const uint64_t rows = (uint64_t)cloud->rows, heap = pc_filter_heap(context);
+    void *numbers = NULL, *core = NULL;
+    forest f = {params, clusters, NULL};
     pcgpu_status status;
     *count = 0;
     memset(run, 0, sizeof *run);
     PC_TRY(check(context, params));
-    PC_TRY(pc_choose_backend(context, 0.0, 1.0, run, &backend)); /* the cells are the host's */
-    PC_TRY(pc_subset_select(context, cloud, mask, &s, run));
-    const size_t bytes = (size_t)(s.n + 1) * 2 * sizeof *component,
-                 more = params->core > 1 ? (size_t)(s.n + 1) * 4 * sizeof *component : 0;
-    component = malloc(bytes + more);
-    if (!component) {
-        status = pc_fail_memory(context, bytes + more, "the clusters");
-        goto done;
-    }
-    int32_t *numbers = component + s.n + 1;
-    sorted.xyz = more ? (float *)(numbers + s.n + 1) : NULL;
-    sorted.rows = more ? numbers + s.n + 1 + 3 * s.n : NULL;
+    memset(clusters, -1, rows * sizeof *clusters);
     const double begin = pc_now();
-    PC_TRY_OR(done, status, cluster(context, params, &s, &sorted, component, numbers, count, run));
+    if (params->core > 1) {
+        PC_TRY_OR(done, status, pc_allocate(context, rows, heap, &core));
+        f.core = core;
+        PC_TRY_OR(done, status,
+                  pc_run_tiles(context, cloud, mask, params->distance, PC_SEARCH_BYTES, find_cores, &f, run));
+    }
+    PC_TRY_OR(done, status, pc_run_tiles(context, cloud, mask, params->distance, CLUSTER_BYTES, join_tile, &f, run));
+    PC_TRY_OR(done, status, pc_allocate(context, rows * sizeof(int32_t), heap, &numbers));
+    *count = number_trees(params, clusters, cloud->rows, numbers);
     pc_stage(run, "clusters", begin);
-    memset(clusters, -1, (size_t)cloud->rows * sizeof *clusters);
-    const pc_subset *of = params->core > 1 ? &sorted : &s;
-    for (int64_t i = 0; i < s.n; i++) {
-        clusters[of->rows[i]] = component[i];
-    }
 done:
-    free(component);
-    pc_subset_free(&s);
-    if (status != PCGPU_OK) {
-        memset(run, 0, sizeof *run);
-        *count = 0;
-    }
+    pc_release(numbers);
+    pc_release(core);
+    *run = status == PCGPU_OK ? *run : (pcgpu_run){0};
     return status;
 }

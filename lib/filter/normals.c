@@ -8,11 +8,13 @@
 enum { POINTS_PER_PART = 1024, SWEEPS = 8 };
 
 typedef struct normals_job {
-    const pc_subset *subset;
+    const pc_tile *tile;
+    const pc_subset *subset; /* of the tile */
     int k;
-    const int32_t *neighbours; /* of the subset, subset->n x k; -1 behind the last */
-    double viewpoint[3];       /* relative to the offset of the cloud */
-    float *normals;            /* of the records */
+    float radius;
+    int32_t *neighbours; /* of the subset, subset->n x k; -1 behind the last */
+    double viewpoint[3]; /* relative to the offset of the cloud */
+    float *normals;      /* of the records */
 } normals_job;
 
 /* The covariance of the neighbours times their number, about their middle; false when they are too few. */
@@ -65,7 +67,7 @@ static void find_range(void *state, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; i++) {
         float *out = job->normals + 4 * (int64_t)job->subset->rows[i];
         double a[9], v[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-        if (!covariance(job, i, a)) {
+        if (!pc_is_in_tile(job->tile, job->subset->xyz + 3 * i, 0.0) || !covariance(job, i, a)) {
             continue;
         }
         diagonalize(a, v);
@@ -84,47 +86,46 @@ static void find_range(void *state, int64_t begin, int64_t end) {
     }
 }
 
-/* The lists of neighbours; to be freed. */
-static pcgpu_status find_neighbours(pcgpu_context *context, const pc_subset *s, int k, float radius, int32_t **out,
-                                    pcgpu_run *run) {
-    const size_t bytes = (size_t)(s->n * k + 1) * sizeof **out;
-    const pcgpu_clouds clouds = pc_subset_clouds(s);
+static pcgpu_status find_neighbours(pcgpu_context *context, const normals_job *job, pcgpu_run *run) {
+    const pcgpu_clouds clouds = pc_subset_clouds(job->subset);
+    const pcgpu_neighbor_lists lists = {.indices = job->neighbours, .index_bytes = sizeof *job->neighbours};
     pcgpu_neighbors_params params;
-    *out = malloc(bytes);
-    if (!*out) {
-        return pc_fail_memory(context, bytes, "the neighbours");
-    }
-    const pcgpu_neighbor_lists lists = {.indices = *out, .index_bytes = sizeof **out};
     pcgpu_neighbors_params_init(&params);
-    params.k = k;
-    params.radius = radius;
+    params.k = job->k;
+    params.radius = job->radius;
     return pcgpu_neighbors(context, &clouds, &clouds, &params, &lists, run);
+}
+
+static pcgpu_status find_normals(pcgpu_context *context, void *state, const pc_tile *tile, pcgpu_run *run) {
+    normals_job *job = state;
+    const size_t bytes = (size_t)(tile->points.n * job->k + 1) * sizeof *job->neighbours;
+    pcgpu_run search;
+    job->tile = tile;
+    job->subset = &tile->points;
+    job->neighbours = malloc(bytes);
+    pcgpu_status status =
+        job->neighbours ? find_neighbours(context, job, &search) : pc_fail_memory(context, bytes, "the neighbours");
+    if (status == PCGPU_OK) {
+        const double begin = pc_now();
+        pc_run_ranges(context, tile->points.n, POINTS_PER_PART, find_range, job);
+        pc_stage(&search, "normals", begin);
+        pc_subset_add_run(run, &search, run);
+    }
+    free(job->neighbours);
+    return status;
 }
 
 pcgpu_status pcgpu_find_normals(pcgpu_context *context, const pcgpu_cloud *cloud, int k, float radius,
                                 const double viewpoint[3], const uint8_t *mask, float *normals, pcgpu_run *run) {
-    pc_subset s;
-    pcgpu_run search, counts = {0};
-    int32_t *neighbours = NULL;
-    pcgpu_status status;
+    normals_job job = {.k = k, .radius = radius, .normals = normals};
     memset(run, 0, sizeof *run);
     if (k < 3 || k > PCGPU_NEIGHBORS_MOST) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "normals of %d neighbours; give 3 to %d", k,
                        PCGPU_NEIGHBORS_MOST);
     }
-    PC_TRY(pc_subset_select(context, cloud, mask, &s, &counts));
-    PC_TRY_OR(done, status, find_neighbours(context, &s, k, radius, &neighbours, &search));
-    normals_job job = {.subset = &s, .k = k, .neighbours = neighbours, .normals = normals};
     for (int c = 0; c < 3; c++) {
         job.viewpoint[c] = (viewpoint ? viewpoint[c] : 0.0) - cloud->offset[c];
     }
-    const double begin = pc_now();
     memset(normals, 0, (size_t)cloud->rows * 4 * sizeof *normals);
-    pc_run_ranges(context, s.n, POINTS_PER_PART, find_range, &job);
-    pc_stage(&search, "normals", begin);
-    pc_subset_add_run(run, &search, &counts);
-done:
-    free(neighbours);
-    pc_subset_free(&s);
-    return status;
+    return pc_run_tiles(context, cloud, mask, radius, PC_SEARCH_BYTES + 16 * k, find_normals, &job, run);
 }

@@ -1,102 +1,9 @@
 /* Outliers: points that are far from their nearest neighbours, and points with few others within a radius. */
 #include "filter.h"
+#include "temporary.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- the records that take part ---------------------------------------------------------------------------------- */
-
-enum { CHUNK = 8192 };
-
-/* Threads count the records of chunks, and then copy them. */
-typedef struct selecting {
-    const pcgpu_cloud *cloud;
-    const uint8_t *mask;
-    pc_subset *subset;
-    int64_t *chosen, *non_finite; /* by chunks; in the end *chosen has those of all chunks before */
-} selecting;
-
-static bool is_chosen(const selecting *s, int64_t i) {
-    const float *p = s->cloud->data + i * s->cloud->columns;
-    return (!s->mask || s->mask[i]) && pc_is_finite3(p[0], p[1], p[2]);
-}
-
-static void count_range(void *state, int64_t begin, int64_t end) {
-    const selecting *s = state;
-    int64_t part = 0, chosen = 0;
-    for (int64_t i = begin; i < end; i++) {
-        part += !s->mask || s->mask[i];
-        chosen += is_chosen(s, i);
-    }
-    s->chosen[begin / CHUNK] = chosen;
-    s->non_finite[begin / CHUNK] = part - chosen;
-}
-
-static void copy_range(void *state, int64_t begin, int64_t end) {
-    const selecting *s = state;
-    int64_t at = s->chosen[begin / CHUNK];
-    for (int64_t i = begin; i < end; i++) {
-        if (is_chosen(s, i)) {
-            memcpy(s->subset->xyz + 3 * at, s->cloud->data + i * s->cloud->columns, 3 * sizeof(float));
-            s->subset->rows[at++] = (int32_t)i;
-        }
-    }
-}
-
-pcgpu_status pc_subset_select(pcgpu_context *context, const pcgpu_cloud *cloud, const uint8_t *mask, pc_subset *subset,
-                              pcgpu_run *run) {
-    const size_t rows = (size_t)cloud->rows, chunks = rows / CHUNK + 1;
-    const size_t bytes = (rows + 1) * (3 * sizeof(float) + sizeof(int32_t)) + chunks * 2 * sizeof(int64_t);
-    *subset = (pc_subset){0};
-    if (cloud->rows > INT32_MAX) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld points; more than 2^31 are not possible",
-                       (long long)cloud->rows);
-    }
-    subset->memory = malloc(bytes);
-    if (!subset->memory) {
-        return pc_fail_memory(context, bytes, "the points");
-    }
-    int64_t *numbers = (int64_t *)subset->memory;
-    subset->xyz = (float *)(numbers + 2 * chunks);
-    subset->rows = (int32_t *)(subset->xyz + 3 * rows);
-    selecting s = {cloud, mask, subset, numbers, numbers + chunks};
-    pc_run_ranges(context, cloud->rows, CHUNK, count_range, &s);
-    run->points_in += cloud->rows;
-    for (int64_t chunk = 0; chunk * CHUNK < cloud->rows; chunk++) {
-        const int64_t chosen = s.chosen[chunk];
-        s.chosen[chunk] = subset->n;
-        subset->n += chosen;
-        run->non_finite += s.non_finite[chunk];
-    }
-    pc_run_ranges(context, cloud->rows, CHUNK, copy_range, &s);
-    return PCGPU_OK;
-}
-
-void pc_subset_free(pc_subset *subset) {
-    free(subset->memory);
-    *subset = (pc_subset){0};
-}
-
-void pc_subset_add_run(pcgpu_run *run, const pcgpu_run *search, const pcgpu_run *counts) {
-    const int64_t points_in = counts->points_in, non_finite = counts->non_finite;
-    *run = *search;
-    run->points_in = points_in;
-    run->non_finite = non_finite;
-}
-
-pcgpu_status pc_subset_count(pcgpu_context *context, const pc_subset *subset, float radius, int32_t *counts,
-                             pcgpu_run *run) {
-    const pcgpu_clouds clouds = pc_subset_clouds(subset);
-    const pcgpu_neighbor_lists lists = {.counts = counts};
-    pcgpu_neighbors_params params;
-    pcgpu_run search;
-    pcgpu_neighbors_params_init(&params);
-    params.k = 0;
-    params.radius = radius;
-    PC_TRY(pcgpu_neighbors(context, &clouds, &clouds, &params, &lists, &search));
-    pc_subset_add_run(run, &search, run);
-    return PCGPU_OK;
-}
 
 /* ---- mean distances ---------------------------------------------------------------------------------------------- */
 
@@ -207,32 +114,49 @@ done:
 
 /* ---- a radius ---------------------------------------------------------------------------------------------------- */
 
+typedef struct finding {
+    float radius;
+    int64_t others;
+    uint8_t *sparse; /* of the records: 1 = too few others */
+} finding;
+
+static pcgpu_status find_sparse(pcgpu_context *context, void *state, const pc_tile *tile, pcgpu_run *run) {
+    const finding *f = state;
+    const pc_subset *s = &tile->points;
+    const size_t bytes = (size_t)(s->n + 1) * sizeof(int32_t);
+    int32_t *counts = malloc(bytes);
+    pcgpu_status status =
+        counts ? pc_subset_count(context, s, f->radius, counts, run) : pc_fail_memory(context, bytes, "the neighbours");
+    for (int64_t i = 0; i < s->n && status == PCGPU_OK; i++) {
+        if (pc_is_in_tile(tile, s->xyz + 3 * i, 0.0)) {
+            f->sparse[s->rows[i]] = counts[i] - 1 < f->others;
+        }
+    }
+    free(counts);
+    return status;
+}
+
 pcgpu_status pcgpu_find_sparse(pcgpu_context *context, const pcgpu_cloud *cloud, float radius, int64_t others,
                                uint8_t *mask, pcgpu_outliers *found) {
-    pc_subset s;
-    int32_t *counts = NULL;
+    void *memory = NULL;
     pcgpu_status status;
     *found = (pcgpu_outliers){0};
     if (others < 0) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "%lld other points within the radius; give 0 or more",
                        (long long)others);
     }
-    PC_TRY(pc_subset_select(context, cloud, mask, &s, &found->run));
-    counts = malloc((size_t)(s.n + 1) * sizeof *counts);
-    if (!counts) {
-        status = pc_fail_memory(context, (uint64_t)s.n * sizeof *counts, "the neighbours");
-        goto done;
-    }
-    PC_TRY_OR(done, status, pc_subset_count(context, &s, radius, counts, &found->run));
+    PC_TRY(pc_allocate(context, (uint64_t)cloud->rows, pc_filter_heap(context), &memory));
+    finding f = {radius, others, memory};
+    memset(f.sparse, 0, (size_t)cloud->rows);
+    PC_TRY_OR(done, status, pc_run_tiles(context, cloud, mask, radius, PC_SEARCH_BYTES, find_sparse, &f, &found->run));
     clear_others(cloud, mask);
-    for (int64_t i = 0; i < s.n; i++) {
-        if (counts[i] - 1 < others) {
-            clear(mask, s.rows[i], &found->removed);
+    for (int64_t i = 0; i < cloud->rows; i++) {
+        if (f.sparse[i]) {
+            clear(mask, i, &found->removed);
         }
     }
 done:
-    free(counts);
-    pc_subset_free(&s);
+    pc_release(memory);
     *found = status == PCGPU_OK ? *found : (pcgpu_outliers){0};
     return status;
 }
