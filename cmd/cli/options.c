@@ -14,7 +14,8 @@ _Static_assert(sizeof(picture_format) == sizeof(int), "type_choice stores an int
 
 /* name, letter, commands, flags, type, argument, field, min, max, choices, help */
 static const option_row shared[] = {
-    {"memory", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE | OPTION_SET, &type_bytes, "SIZE", AT(memory), 1 << 20, 1e15, NULL,
+    {"memory", 0, FOR_SWEEPS | FOR_FILTER, OPTION_ZERO_IS_NONE | OPTION_SET, &type_bytes, "SIZE", AT(memory), 1 << 20,
+     1e15, NULL,
      "Memory for the inputs at a time, such as 3G (K, M, G, T: powers of 1024): a .bin, .npy or .las that needs more "
      "is read in pieces, with the same result. See Large files in pcgpu(1). Default: what is available."},
     {"sweeps", 0, FOR_SWEEPS, OPTION_ZERO_IS_NONE | SET_IN(FOR_SAMPLE), &type_int64, "N", AT(sweeps), 1, 1000, NULL,

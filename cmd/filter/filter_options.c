@@ -161,4 +161,5 @@ const command_info filter_command = {
     .inputs_per_job = 1,
     .resolve_options = resolve_options,
     .check_inputs = filter_read_poses,
+    .reads_pieces = filter_reads_pieces,
     .process = filter_process};

@@ -2,6 +2,7 @@
 #include "filter_run.h"
 #include "cloud.h"
 #include "convert.h"
+#include "temporary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,9 +51,9 @@ static int find_noise(job *j, filtered *f) {
     const pcgpu_cloud *cloud = &j->clouds[0];
     pcgpu_context *context = j->session->context;
     pcgpu_outliers found;
-    uint8_t *before = malloc((size_t)cloud->rows + 1);
-    int code = before ? EXIT_DONE : report_error(j->names[0], "out of memory");
-    if (before) {
+    uint8_t *before = NULL;
+    int code = filter_allocate(j, (uint64_t)cloud->rows, &before);
+    if (code == EXIT_DONE) {
         memcpy(before, f->mask, (size_t)cloud->rows);
     }
     if (code == EXIT_DONE && own->outliers.count) {
@@ -78,7 +79,7 @@ static int find_noise(job *j, filtered *f) {
     if (code == EXIT_DONE) {
         mark_noise(before, f, cloud->rows);
     }
-    free(before);
+    pc_release(before);
     return code;
 }
 
@@ -119,10 +120,7 @@ static int find_clusters(job *j, filtered *f) {
     if (own->clusters.count == 0) {
         return EXIT_DONE;
     }
-    f->cluster = malloc((size_t)(cloud->rows + 1) * sizeof *f->cluster);
-    if (!f->cluster) {
-        return report_error(j->names[0], "out of memory");
-    }
+    PC_TRY(filter_allocate(j, (uint64_t)cloud->rows * sizeof *f->cluster, &f->cluster));
     pcgpu_cluster_params_init(&params);
     params.distance = (float)own->clusters.values[0];
     params.core = own->core;
@@ -149,10 +147,7 @@ static int find_normals(job *j, filtered *f) {
     if (own->normals == 0) {
         return EXIT_DONE;
     }
-    f->normals = malloc((size_t)(cloud->rows + 1) * 4 * sizeof *f->normals);
-    if (!f->normals) {
-        return report_error(j->names[0], "out of memory");
-    }
+    PC_TRY(filter_allocate(j, (uint64_t)cloud->rows * 4 * sizeof *f->normals, &f->normals));
     PC_TRY(job_code(j, pcgpu_find_normals(j->session->context, cloud, own->normals, (float)own->normal_radius,
                                           filter_viewpoint(j, place), f->mask, f->normals, &run)));
     add_run(j, &run);
@@ -237,7 +232,11 @@ static int make_output(job *j, const filtered *f, pcgpu_cloud *out) {
         left += label || f->mask[i];
     }
     PC_TRY(lay_out(j, f, &like, &at));
-    PC_TRY(job_code(j, pc_cloud_create_like(j->session->context, &like, left, out)));
+    PC_TRY(job_code(j, pc_cloud_create_like(j->session->context, &like, 0, out)));
+    pc_release(out->data);
+    out->data = NULL;
+    PC_TRY(filter_allocate(j, (uint64_t)left * (uint64_t)out->columns * sizeof *out->data, &out->data));
+    out->rows = left;
     out->width = left == in->rows ? in->width : 0;
     float *row = out->data;
     for (int64_t i = 0; i < in->rows; i++) {
@@ -270,22 +269,28 @@ static int run_steps(job *j, filtered *f) {
 }
 
 int filter_process(job *j) {
-    const size_t rows = (size_t)j->clouds[0].rows;
-    filtered f = {.mask = calloc(rows + 1, 1), .classes = calloc(rows + 1, 1)};
+    filtered f = {0};
     pcgpu_cloud out = {0};
-    int code = f.mask && f.classes ? EXIT_DONE : report_error(j->names[0], "out of memory");
+    int code;
+    PC_TRY(j->in_pieces ? filter_read_pieces(j) : EXIT_DONE);
+    const uint64_t rows = (uint64_t)j->clouds[0].rows;
+    PC_TRY_OR(done, code, filter_allocate(j, rows, &f.mask));
+    PC_TRY_OR(done, code, filter_allocate(j, rows, &f.classes));
     job_warn_origin(j);
-    code = code == EXIT_DONE ? run_steps(j, &f) : code;
-    code = code == EXIT_DONE ? make_output(j, &f, &out) : code;
-    if (code == EXIT_DONE) {
-        j->points_out = out.rows;
-        code = columns_fit_output(j, &out);
-        code = code == EXIT_DONE ? job_write_cloud(j, &out) : code;
+    PC_TRY_OR(done, code, run_steps(j, &f));
+    PC_TRY_OR(done, code, make_output(j, &f, &out));
+    if (j->in_pieces) {
+        snprintf(j->run.reason, sizeof j->run.reason, "the file is read in pieces");
     }
+    j->points_out = out.rows;
+    PC_TRY_OR(done, code, columns_fit_output(j, &out));
+    code = job_write_cloud(j, &out);
+done:
     pcgpu_cloud_free(&out);
-    free(f.mask);
-    free(f.classes);
-    free(f.cluster);
-    free(f.normals);
+    pc_release(f.mask);
+    pc_release(f.classes);
+    pc_release(f.cluster);
+    pc_release(f.normals);
+    pc_limit_memory(j->session->context, 0);
     return code;
 }

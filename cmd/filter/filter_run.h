@@ -45,6 +45,13 @@ typedef struct filtered {
 } filtered;
 
 int filter_process(job *job);
+/* filter_pieces.c: whether an input is read in pieces; reads it, which may turn out to be whole, and limits the memory
+ * of filters. Returns an exit code. */
+bool filter_reads_pieces(const session *session, const char *input);
+int filter_read_pieces(job *job);
+/* *(void **)memory = bytes with undefined values: in a temporary file where the input is in pieces. Release it by
+ * pc_release. Returns an exit code. */
+int filter_allocate(job *job, uint64_t bytes, void *memory);
 /* Reports a number of points that are left out. name: of the number in --json; with a blank for _ it ends the
  * sentence. */
 void filter_count_removed(job *job, const char *name, int64_t removed);

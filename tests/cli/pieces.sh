@@ -60,6 +60,34 @@ TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --set memory=
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
 rmdir tmp
 
+# Filters in tiles; what needs all points at a time is an error that says so.
+mkdir tmp
+HOW='--radius 0.3,40 --clusters 0.4,9 --set core-points=20 --normals 9 --set normal-radius=0.4'
+expect 0 pcgpu filter $HOW --cluster-list whole.csv big.bin -o whole.ply -f
+TMPDIR=$PWD/tmp expect 0 pcgpu filter $HOW --set memory=6M --cluster-list x.csv big.bin -o x.ply --json log -f
+same x.ply whole.ply
+same x.csv whole.csv
+grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
+if ! has_sanitizer; then
+    (ulimit -d 24000 && exec "$PCGPU" filter --cpu --threads 1 $HOW --set memory=1T big.bin -o y.ply) 2> "$ERR"
+    expected 1 $?
+    stderr_has 'out of memory|memory'
+    for MEMORY in '--set memory=6M' ''; do
+        (ulimit -d 24000 && exec "$PCGPU" filter --cpu --threads 1 $HOW $MEMORY big.bin -o x.ply -f) 2> "$ERR"
+        expected 0 $?
+        same x.ply whole.ply
+    done
+fi
+[ -z "$(ls -A tmp)" ] || die "these temporary files remain: $(ls -A tmp)"
+TMPDIR=$PWD/nowhere expect 1 pcgpu filter $HOW --set memory=6M big.bin -o y.ply
+stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
+rm -r tmp x.ply x.csv
+for HOW in '--outliers 20,2:--outliers, which compares all points' '--ground:--ground' \
+    '--normals 9:--normals without --set normal-radius'; do
+    expect 1 pcgpu filter ${HOW%%:*} --set memory=6M big.bin -o x.ply
+    stderr_has "^pcgpu: big\.bin: needs more than 0\.006291 GB of memory, and a file in pieces has no ${HOW#*:}; leave it out, downsample"
+done
+
 # More voxels than the memory holds: several passes, and the result in temporary files, of which nothing remains, even where a
 # signal ends the run.
 mkdir tmp

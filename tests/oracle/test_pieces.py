@@ -1,4 +1,4 @@
-"""Files in pieces: pcgpu voxelize and sample with --set memory write the bytes of a run on the whole file, whatever the values are."""
+"""Files in pieces: pcgpu voxelize, sample and filter with --set memory write the bytes of a run on the whole file, whatever the values are."""
 import pathlib
 
 import numpy as np
@@ -75,7 +75,55 @@ def compare_samples(name, cloud, memory, options, method='random'):
     passed(f'{name}: the same picks in pieces, {method}')
 
 
+FILTERS = (['--radius', '0.5,26'], ['--radius', '0.25,1', '--label'], ['--clusters', '0.26', '--drop-origin'],
+           ['--clusters', '0.26,3,900', '--set', 'core-points=3', '--label'], ['--normals', '9', '--set', 'normal-radius=0.5'],
+           ['--keep', 'intensity=0,1', '--radius', '0.4,4', '--clusters', '0.6,5', '--normals', '128', '--set', 'normal-radius=0.7'])
+
+
+def compare_filters(name, cloud, memory, options=FILTERS, extension='ply'):
+    folder = cloud.parent
+    for option in options:
+        lists = [folder / 'whole.csv', folder / 'pieces.csv']
+        command = ['filter', '--cpu', *option, cloud, '-f', '-q']
+        runs = []
+        for kind, limit in (('whole', '1T'), ('pieces', memory)):
+            own = ['--cluster-list', folder / f'{kind}.csv'] if '--clusters' in option else []
+            run(*command, *own, '-o', folder / f'{kind}.{extension}', '--json', folder / f'{kind}.json', '--set', f'memory={limit}')
+            runs.append(result(folder / f'{kind}.json'))
+        what = f'{name}, filter {" ".join(option)}: '
+        check(not runs[0][1] and runs[1][1], what + 'one run is in pieces')
+        check((folder / f'whole.{extension}').read_bytes() == (folder / f'pieces.{extension}').read_bytes(), what + extension)
+        check('--clusters' not in option or lists[0].read_bytes() == lists[1].read_bytes(), what + 'the list of clusters')
+        check(runs[0][0] == runs[1][0], what + 'the result of --json', runs[1][0])
+    passed(f'{name}: the same bytes in tiles')
+
+
 generator = np.random.default_rng(3)
+with scratch() as place:
+    # Tiles end at middles of the bounds, where this grid has points; many distances are exactly the radius. Chains of points go
+    # through many tiles.
+    grid = np.stack(np.meshgrid(np.arange(-16, 16.25, 0.25), np.arange(-8, 8.25, 0.25), np.arange(-2, 2.25, 0.25)), -1).reshape(-1, 3)
+    grid = grid[generator.random(len(grid)) < 0.32]
+    grid = np.column_stack([grid, generator.integers(0, 3, len(grid))]).astype('<f4')
+    grid = np.concatenate([grid, grid[::50], grid[:200] + np.float32(1e-6), [[np.nan, 0, 0, 1], [0, np.inf, 0, 1], [0, 0, 0, 1]] * 3])
+    generator.shuffle(grid)
+    write_bin(place / 'grid.bin', grid)
+    compare_filters('points at the borders of tiles', place / 'grid.bin', '1M')
+    dense = generator.normal(0, 1, (90_000, 3)) * generator.choice((0.1, 1, 30), (90_000, 1))
+    np.save(place / 'dense.npy', np.column_stack([dense, generator.integers(0, 3, 90_000)]))
+    compare_filters('dense and thin places', place / 'dense.npy', '12M', FILTERS[:5], 'npy')
+    # Points in one place: an error that says so, unless the memory holds them.
+    same = np.ones((120_000, 4), '<f4')
+    write_bin(place / 'same.bin', np.concatenate([same, grid[:500]]))
+    for option, reach in ((['--radius', '0.5,3'], '0.75'), (['--clusters', '2'], '3'), (['--normals', '5', '--set', 'normal-radius=1'], '1.5')):
+        command = ['filter', '--cpu', *option, place / 'same.bin', '-o', place / 'same.ply']
+        message = run(*command, '--set', 'memory=3M', code=1).stderr.decode()
+        check(f' points are within {reach} m of a place, and the memory holds ' in message, 'points in one place', message)
+        check(not (place / 'same.ply').exists(), 'no output')
+    write_bin(place / 'same.bin', np.concatenate([same[:15_000], grid, grid + np.float32(40)]))
+    compare_filters('points in one place, which the memory holds', place / 'same.bin', '5M', FILTERS[:4])
+    write_bin(place / 'none.bin', np.full((90_000, 4), np.nan, '<f4'))
+    compare_filters('no finite point', place / 'none.bin', '1M', FILTERS[:5])
 with scratch() as place:
     write_bin(place / 'h.bin', hostile(280_000, generator))
     compare('hostile values', place / 'h.bin', '6M', ('0.1', '5'), ('ply', 'npz'))
@@ -117,6 +165,8 @@ with scratch() as place:
     box = '--range=512000,5403000,-5,512300,5403200,30'
     compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('ply', 'las', 'npz'),
             [[box], [box, '--features', 'first'], [box, '--features', 'nearest'], ['--drop-origin']])
+    compare_filters('UTM in .las', place / 'utm.las', '9M',
+                    [['--radius', '4,2'], ['--clusters', '5,2', '--label'], ['--normals', '8', '--set', 'normal-radius=6', '--drop-origin']], 'las')
     compare_samples('UTM in .las', place / 'utm.las', '5M', [['-m', '4096'], ['--ratio', '0.08', '--seed', '11', '--drop-origin']])
     compare_samples('UTM in .las', place / 'utm.las', '2M', [['--min-distance', '5', '--drop-origin'], *FARTHEST[1:]], 'fps')
 finish()
