@@ -6,7 +6,8 @@
 #include <stdarg.h>
 
 static const operation *const operations[] = {&operation_sample,   &operation_columns,   &operation_forms,
-                                              &operation_voxelize, &operation_neighbors, &operation_boxes};
+                                              &operation_voxelize, &operation_neighbors, &operation_normals,
+                                              &operation_boxes};
 enum { OPERATIONS = sizeof operations / sizeof operations[0], MANY_FAILURES = 20 };
 
 void expect(test_bed *bed, bool ok, const char *format, ...) {
@@ -29,7 +30,7 @@ static void open_context(test_bed *bed, pcgpu_device device, int threads, const 
 
 static void usage(const char *wrong) {
     fprintf(stderr,
-            "kernels: %s\nusage: kernels [--seed N] [--op sample|columns|forms|voxelize|neighbors|boxes]\n"
+            "kernels: %s\nusage: kernels [--seed N] [--op sample|columns|forms|voxelize|neighbors|normals|boxes]\n"
             "       [--backend cpu|cuda] [--repeat N] [--clouds N] [--quick]\n",
             wrong);
     exit(2);

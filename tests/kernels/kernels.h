@@ -44,6 +44,6 @@ typedef struct operation {
 } operation;
 
 extern const operation operation_sample, operation_columns, operation_forms, operation_voxelize, operation_neighbors,
-    operation_boxes;
+    operation_normals, operation_boxes;
 
 #endif
