@@ -87,6 +87,48 @@ PC_INLINE uint32_t near_queries(const group *g, const pc_boxes *b, int c) {
     return near & UINT32_MAX >> (PC_LEAF - g->queries);
 }
 
+/* After lists have changed. */
+PC_INLINE void find_largest(const search *s, group *g, const int64_t *keys) {
+    int32_t largest = 0;
+    for (int q = 0; q < PC_LEAF; q++) {
+        largest = g->limit[q] > largest ? g->limit[q] : largest;
+    }
+    g->largest = largest;
+    for (int q = 0; q < g->queries && largest == 1 && s->job->k > 0; q++) {
+        const int32_t index = (int32_t)(keys[(int64_t)q * s->stride] & INT32_MAX);
+        g->highest = q > 0 && g->highest > index ? g->highest : index;
+    }
+}
+
+/* The lists of nearest points of the leaf that the queries are. */
+PC_INLINE void begin_lists(const search *s, group *g, int64_t *keys) {
+    const pc_neighbors_tree *t = s->points;
+    const float *x = t->at[0] + g->id * PC_LEAF, *y = t->at[1] + g->id * PC_LEAF, *z = t->at[2] + g->id * PC_LEAF;
+    const int64_t empty = pc_neighbor_empty(false, s->job->squared);
+    const int k = s->job->k;
+    key_columns m;
+    for (int first = 0; first < g->queries; first += SORT_LANES) {
+        for (int c = 0; c < PC_LEAF; c++) {
+            const int32_t row = t->rows[g->id * PC_LEAF + c];
+            for (int w = 0; w < SORT_LANES; w++) {
+                const int q = first + w;
+                const int64_t key =
+                    pc_neighbor_key(pc_float_bits(pc_squared_distance(x[c], y[c], z[c], x[q], y[q], z[q])), row);
+                m.key[c][w] = (c < g->queries && key < empty ? key : empty) + SORT_OFFSET;
+            }
+        }
+        sort_columns(&m);
+        for (int w = 0; w < SORT_LANES && first + w < g->queries; w++) {
+            int64_t *list = keys + (int64_t)(first + w) * s->stride;
+            for (int j = 0; j < k && j < PC_LEAF; j++) {
+                list[k - 1 - j] = m.key[j][w] - SORT_OFFSET;
+            }
+            g->limit[first + w] = pc_neighbor_limit(false, s->job->squared, list[0], !s->job->means);
+        }
+    }
+    find_largest(s, g, keys);
+}
+
 PC_INLINE void scan_for_all(const search *s, group *g, int64_t leaf, int64_t *keys) {
     const uint32_t valid = UINT32_MAX >> (PC_LEAF - pc_leaf_points(s->points, leaf));
     uint32_t near = near_queries(g, &s->points->level[0][leaf / PC_LEAF], (int)(leaf % PC_LEAF));
@@ -97,15 +139,7 @@ PC_INLINE void scan_for_all(const search *s, group *g, int64_t leaf, int64_t *ke
         const int q = __builtin_ctz(near);
         scan_leaf(s, g, q, leaf, valid, keys + (int64_t)q * s->stride);
     }
-    int32_t largest = 0;
-    for (int q = 0; q < PC_LEAF; q++) {
-        largest = g->limit[q] > largest ? g->limit[q] : largest;
-    }
-    g->largest = largest;
-    for (int q = 0; q < g->queries && largest == 1 && s->job->k > 0; q++) {
-        const int32_t index = (int32_t)(keys[(int64_t)q * s->stride] & INT32_MAX);
-        g->highest = q > 0 && g->highest > index ? g->highest : index;
-    }
+    find_largest(s, g, keys);
 }
 
 /* ---- dense places ------------------------------------------------------------------------------------------------ */
@@ -186,7 +220,9 @@ PC_INLINE void search_tree(const search *s, group *g, int64_t *keys) {
     const int top = s->points->levels - 1;
     const int64_t own = s->points == s->queries && s->job->k > 0 ? g->id : -1;
     int l = top;
-    if (own >= 0) {
+    if (own >= 0 && !s->job->first) {
+        begin_lists(s, g, keys);
+    } else if (own >= 0) {
         scan_for_all(s, g, own, keys);
     }
     open_node(s, g, top, 0);
@@ -221,27 +257,6 @@ static void find_distances(const search *s, const group *g, int q, const int32_t
     }
 }
 
-/* Writes k entries from entry `at` on, of which `count` are neighbours. */
-static void write_entries(const pc_neighbors_job *job, int64_t at, int64_t begin, int count, int32_t *indices,
-                          float *distances) {
-    const pcgpu_neighbor_lists *lists = &job->lists;
-    const int k = job->k;
-    for (int j = count; j < k; j++) {
-        indices[j] = !job->pad ? -1 : count > 0 ? indices[0] : 0;
-        distances[j] = job->pad && count > 0 ? distances[0] : INFINITY;
-    }
-    const int listed = job->global ? job->pad && count > 0 ? k : count : 0; /* the others have no cloud */
-    for (int j = 0; j < k && lists->index_bytes == 8; j++) {
-        ((int64_t *)lists->indices)[at + j] = j < listed ? begin + indices[j] : indices[j];
-    }
-    for (int j = 0; j < k && lists->index_bytes == 4; j++) {
-        ((int32_t *)lists->indices)[at + j] = j < listed ? (int32_t)begin + indices[j] : indices[j];
-    }
-    if (lists->distances && k > 0) {
-        memcpy(lists->distances + at, distances, (size_t)k * sizeof *distances);
-    }
-}
-
 static void write_means(const search *s, const group *g, const int64_t *keys) {
     const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
     for (int q = 0; q < g->queries; q++, keys += s->stride) {
@@ -271,10 +286,12 @@ PC_INLINE void write_lists(const search *s, const group *g, const int64_t *keys)
             const int64_t key = keys[k - 1 - j];
             const bool there = key < empty;
             indices[j] = (int32_t)(key & INT32_MAX);
-            distances[j] = sqrtf(pc_bits_float((int32_t)(key >> 32)));
             count += there;
         }
-        if (job->first) {
+        for (int j = 0; j < k && job->lists.distances; j++) {
+            distances[j] = sqrtf(pc_bits_float((int32_t)(keys[k - 1 - j] >> 32)));
+        }
+        if (job->first && job->lists.distances) {
             find_distances(s, g, q, indices, count, distances);
         }
         write_entries(job, record * k, s->points_begin, count, indices, distances);
@@ -324,21 +341,6 @@ PC_SIMD_FORMS_OF(search_part, (const search *s, int part), (s, part))
 static void run_part(void *state, int part) {
     const search *s = state;
     search_part_for(s->simd)(s, part);
-}
-
-/* The lists of the records of a cloud, as if none had a neighbour. */
-static void write_empty(const pc_neighbors_job *job, int64_t begin, int64_t end) {
-    int32_t indices[PCGPU_NEIGHBORS_MOST];
-    float distances[PCGPU_NEIGHBORS_MOST];
-    for (int64_t record = begin; record < end && job->means; record++) {
-        job->means[record] = -1.0;
-    }
-    for (int64_t record = begin; record < end && !job->means; record++) {
-        write_entries(job, record * job->k, 0, 0, indices, distances);
-    }
-    for (int64_t record = begin; record < end && job->lists.counts; record++) {
-        job->lists.counts[record] = 0;
-    }
 }
 
 static pcgpu_status search_cloud(pcgpu_context *context, const pc_neighbors_job *job, int64_t cloud, bool same) {
