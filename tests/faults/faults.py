@@ -38,6 +38,7 @@ voxelize --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bi
 voxelize --voxel-size 1 --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
 voxelize --config c.yaml a.bin -o out.npz
 voxelize --voxel-size 5 --features nearest --set memory=1M s.bin -o out.ply --json out.json --set coords=out.npy
+filter --radius 0.5,2 --clusters 0.5,2 --set core-points=3 --normals 5 --set normal-radius=0.5 --set memory=1M s.bin -o out.ply --json out.json
 register --method point a.bin b.bin --transform out.txt --json out.json
 register --method point --pairs pairs.txt --transform out.txt --json out.json
 odometry --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
@@ -57,7 +58,7 @@ evaluate POSES --ground-truth POSES --json out.json --plot out.png
 # A driver that fails ends the process, and what it prints of a GPU is not ours.
 if re.search(r'^CUDA devices: [1-9]', subprocess.run([PCGPU, '--version', '-v'], capture_output=True, text=True).stdout, re.M):
     COMMANDS.remove('--version -v')
-COMPUTES = ('sample', 'voxelize', 'register', 'odometry', 'fuse')
+COMPUTES = ('sample', 'voxelize', 'filter', 'register', 'odometry', 'fuse')
 # Those whose work a GPU does, too.
 FOR_CUDA = ('sample -m 5 a.bin -o', 'sample -m 170', 'voxelize --batch', 'voxelize --config', 'register', 'odometry', 'fuse')
 
