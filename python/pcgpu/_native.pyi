@@ -54,6 +54,9 @@ def find_normals(cloud: tuple, k: int, radius: float, viewpoint: object | None, 
 def find_clusters(cloud: tuple, params: dict, mask: object | None, clusters: object, device: str, threads: int) -> int:
     """Ids of clusters, into memory of the caller."""
 
+def find_ground(cloud: tuple, params: dict, mask: object, threads: int) -> None:
+    """Leaves the ground in the mask."""
+
 class Map:
     def __init__(self, params: dict, folder: str, device: str, threads: int) -> None: ...
 

@@ -1,6 +1,7 @@
-"""Outliers, normals and clusters of a cloud, with the same bytes from the CPU and from CUDA.
+"""Outliers, ground, normals and clusters of a cloud, with the same bytes from the CPU and from CUDA.
 
     clean = points[pcgpu.filter.outliers(points, 20, 2)]
+    above = points[~pcgpu.filter.ground(points)]
     normals, curvatures = pcgpu.filter.normals(points, 16)
     cluster = pcgpu.filter.clusters(points, 0.5, least=10)
 
@@ -19,7 +20,7 @@ from ._arrays import device_name, give, kind_of, thread_count, to_numpy
 from ._clouds import Cloud, Points, native_cloud
 
 Array = Any
-__all__ = ['Normals', 'clusters', 'normals', 'outliers', 'sparse']
+__all__ = ['Normals', 'clusters', 'ground', 'normals', 'outliers', 'sparse']
 
 
 class Normals(NamedTuple):
@@ -41,6 +42,22 @@ def sparse(points: Points, radius: float, others: int, *, mask: Optional[Array] 
     """The records (N,) bool that stay without sparse ones: those with at least `others` other records within `radius`
     metres (radius outlier removal)."""
     return _outliers(points, True, others, radius, mask, device, threads)
+
+
+def ground(points: Points, *, slope: float = 0.2, tolerance: float = 0.0, cell_size: float = 0.0,
+           mask: Optional[Array] = None, threads: Optional[int] = None) -> Array:
+    """The records (N,) bool that are on the ground: roads, slopes and floors of a scan whose sensor is at the origin, or of a
+    tile from an aircraft; z points up, metres. By a progressive morphological filter (Zhang et al. 2003, Pingel et al. 2013),
+    on the CPU.
+
+    slope      the steepest rise of a thing that is still ground, metres per metre, 0.01 to 10
+    tolerance  the height of ground above the lowest point of its cell; 0 = 0.1 in a scan, 0.5 in a tile
+    cell_size  0.1 or more; 0 = 0.75 in a scan, by the density in a tile"""
+    parts, _ = native_cloud(points)
+    bytes_ = _part_of(mask, len(parts[0]))
+    _native.find_ground(parts, {'slope': slope, 'tolerance': tolerance, 'cell_size': cell_size}, bytes_.ctypes.data,
+                        thread_count(threads))
+    return _like(points, bytes_.view(bool))
 
 
 def normals(points: Points, k: int = 16, radius: float = 0.0, *, viewpoint: Optional[Sequence[float]] = None,
@@ -76,9 +93,7 @@ def clusters(points: Points, distance: float = 0.5, *, core: int = 1, least: int
 def _outliers(points: Points, is_sparse: bool, count: int, limit: float, mask: Optional[Array], device: Any,
               threads: Optional[int]) -> Array:
     parts, _ = native_cloud(points)
-    rows = len(parts[0])
-    bytes_ = np.ones(rows, np.uint8) if mask is None else _bytes_of(mask, rows)
-    assert bytes_ is not None
+    bytes_ = _part_of(mask, len(parts[0]))
     _native.find_outliers(parts, is_sparse, int(count), float(limit), bytes_.ctypes.data, device_name(device),
                           thread_count(threads))
     return _like(points, bytes_.view(bool))
@@ -86,8 +101,13 @@ def _outliers(points: Points, is_sparse: bool, count: int, limit: float, mask: O
 
 def _bytes_of(mask: Optional[Array], rows: int) -> Optional[np.ndarray]:
     """A copy of the mask, a byte per record."""
+    return None if mask is None else _part_of(mask, rows)
+
+
+def _part_of(mask: Optional[Array], rows: int) -> np.ndarray:
+    """The same, of all records where there is no mask."""
     if mask is None:
-        return None
+        return np.ones(rows, np.uint8)
     values = to_numpy(mask, 'mask')
     if values.shape != (rows,) or values.dtype != bool:
         raise ValueError(f'the shape of mask is {values.shape} and its type {values.dtype}; give ({rows},) bool')

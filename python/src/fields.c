@@ -113,6 +113,11 @@ const field cluster_params_fields[] = {FIELD(T, FIELD_FLOAT, distance), FIELD(T,
                                        FIELD(T, FIELD_INT64, least), FIELD(T, FIELD_INT64, most), END};
 #undef T
 
+#define T pcgpu_ground_params
+const field ground_params_fields[] = {FIELD(T, FIELD_FLOAT, slope), FIELD(T, FIELD_FLOAT, tolerance),
+                                      FIELD(T, FIELD_FLOAT, cell_size), END};
+#undef T
+
 /* ---- voxelize ---------------------------------------------------------------------------------------------------- */
 
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};

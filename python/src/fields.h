@@ -37,7 +37,7 @@ typedef struct field {
 extern const field camera_fields[], run_fields[], depth_counts_fields[], device_fields[];
 extern const field sample_params_fields[], sampled_fields[];
 extern const field neighbors_params_fields[];
-extern const field outliers_fields[], cluster_params_fields[];
+extern const field outliers_fields[], cluster_params_fields[], ground_params_fields[];
 extern const field voxelize_params_fields[], voxels_fields[];
 extern const field register_params_fields[], registration_fields[];
 extern const field register_depth_params_fields[];

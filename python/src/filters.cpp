@@ -50,6 +50,17 @@ int64_t find_clusters(nb::tuple cloud, nb::dict values, nb::handle mask, nb::han
     return count;
 }
 
+/* `mask`: in: 1 takes part, out: 1 on the ground. */
+void find_ground(nb::tuple cloud, nb::dict values, nb::handle mask, int threads) {
+    const cloud_view view(cloud);
+    pcgpu_ground_params params;
+    pcgpu_ground_params_init(&params);
+    fill(&params, ground_params_fields, values, "ground");
+    auto *bytes = address<uint8_t>(mask);
+    lease context(make_place("cpu", threads));
+    context.call([&] { return pcgpu_find_ground(*context, &view.cloud, &params, bytes, nullptr); });
+}
+
 } // namespace
 
 void bind_filters(nb::module_ &m) {
@@ -60,4 +71,6 @@ void bind_filters(nb::module_ &m) {
           nb::arg("threads"), "Normals and curvatures, into memory of the caller.");
     m.def("find_clusters", &find_clusters, nb::arg("cloud"), nb::arg("params"), nb::arg("mask").none(),
           nb::arg("clusters"), nb::arg("device"), nb::arg("threads"), "Ids of clusters, into memory of the caller.");
+    m.def("find_ground", &find_ground, nb::arg("cloud"), nb::arg("params"), nb::arg("mask"), nb::arg("threads"),
+          "Leaves the ground in the mask.");
 }

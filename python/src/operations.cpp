@@ -227,6 +227,7 @@ nb::dict defaults() {
     out["sample"] = defaults_of<pcgpu_sample_params, pcgpu_sample_params_init_sized>(sample_params_fields);
     out["voxelize"] = defaults_of<pcgpu_voxelize_params, pcgpu_voxelize_params_init_sized>(voxelize_params_fields);
     out["clusters"] = defaults_of<pcgpu_cluster_params, pcgpu_cluster_params_init_sized>(cluster_params_fields);
+    out["ground"] = defaults_of<pcgpu_ground_params, pcgpu_ground_params_init_sized>(ground_params_fields);
     out["register"] = defaults_of<pcgpu_register_params, pcgpu_register_params_init_sized>(register_params_fields);
     out["register_depth"] =
         defaults_of<pcgpu_register_depth_params, pcgpu_register_depth_params_init_sized>(register_depth_params_fields);

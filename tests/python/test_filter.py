@@ -15,6 +15,9 @@ class Filters(Case):
         points = street()
         self.same(points[filters.outliers(points)], self.written('--outliers', '20,2'))
         self.same(points[filters.sparse(points, 0.5, 6, threads=1)], self.written('--radius', '0.5,6'))
+        self.same(points[~filters.ground(points)], self.written('--ground'))
+        stays = filters.outliers(points)
+        self.same(points[filters.ground(points, mask=stays, threads=1)], self.written('--outliers', '20,2', '--ground', '--keep', 'ground'))
         normals, curvatures = filters.normals(points, 12, 0.5)
         got = self.written('--normals', '12', '--set', 'normal-radius=0.5')
         self.same(np.column_stack([normals, curvatures]), got[:, 4:])
@@ -32,6 +35,9 @@ class Filters(Case):
         self.same(filters.outliers(points, mask=part)[part], filters.outliers(rest))
         self.assertFalse(filters.outliers(points, mask=part)[~part].any() or filters.sparse(points, 9, 0)[7])
         self.same(filters.sparse(points, 0.5, 4, mask=part)[part], filters.sparse(rest, 0.5, 4))
+        self.same(filters.ground(points, mask=part)[part], filters.ground(rest))
+        self.assertFalse(filters.ground(points, mask=part)[~part].any() or filters.ground(points)[7])
+        self.assertGreater(filters.ground(points, tolerance=0.3).sum(), filters.ground(points, tolerance=0.03).sum())
         self.same(filters.normals(points, mask=part).normals[part], filters.normals(rest).normals)
         self.same(filters.clusters(points, mask=part)[part], filters.clusters(rest))
         self.assertTrue((filters.clusters(points, mask=part)[~part] == -1).all())
@@ -44,14 +50,17 @@ class Filters(Case):
         far = pcgpu.Cloud(cloud.points, offset=(5e5, 5e6, 0))
         self.same(filters.outliers(cloud), filters.outliers(cloud.points))
         self.same(filters.clusters(far), filters.clusters(cloud.points))
+        self.assertFalse((filters.ground(far) == filters.ground(cloud)).all())  # a tile, since no sensor is at the origin
         self.same(filters.normals(far, viewpoint=(5e5, 5e6, 0)).normals, filters.normals(cloud).normals)
         self.assertEqual(len(cloud[filters.sparse(cloud, 0.5, 6)]), filters.sparse(cloud, 0.5, 6).sum())
         for empty in (np.empty((0, 4), np.float32), np.full((3, 3), np.nan, np.float32)):
-            self.assertFalse(filters.outliers(empty).any() or filters.normals(empty).normals.any() or (filters.clusters(empty) >= 0).any())
+            self.assertFalse(filters.outliers(empty).any() or filters.ground(empty).any() or filters.normals(empty).normals.any() or (filters.clusters(empty) >= 0).any())
         self.refused(ValueError, 'bool', filters.outliers, cloud, mask=np.ones(5, bool))
         self.refused(ValueError, 'bool', filters.outliers, cloud, mask=np.ones(len(cloud)))
         self.refused(ValueError, 'neighbours', filters.outliers, cloud, 128)
         self.refused(ValueError, 'normals of 2', filters.normals, cloud, 2)
+        self.refused(ValueError, 'a slope of 0', filters.ground, cloud, slope=0)
+        self.refused(ValueError, 'bool', filters.ground, cloud, mask=np.ones(5, bool))
         self.refused(ValueError, 'clusters of', filters.clusters, cloud, least=4, most=2)
         self.refused(ValueError, 'radius', filters.sparse, cloud, -1, 3)
 
@@ -60,8 +69,10 @@ class Filters(Case):
         points = street()[:20000]
         for device in ['cpu'] + ['cuda'] * torch.cuda.is_available():
             tensor = torch.from_numpy(points).to(device)
-            found = [filters.outliers(tensor), filters.sparse(tensor, 0.5, 6), *filters.normals(tensor), filters.clusters(tensor)]
-            want = [filters.outliers(points), filters.sparse(points, 0.5, 6), *filters.normals(points), filters.clusters(points)]
+            found = [filters.outliers(tensor), filters.sparse(tensor, 0.5, 6), *filters.normals(tensor), filters.clusters(tensor),
+                     filters.ground(tensor)]
+            want = [filters.outliers(points), filters.sparse(points, 0.5, 6), *filters.normals(points), filters.clusters(points),
+                    filters.ground(points)]
             for got, expected in zip(found, want):
                 self.assertEqual(got.device.type, device)
                 self.same(got.cpu().numpy(), expected)

@@ -75,7 +75,8 @@ class Signatures(Case):
     def test_defaults(self):
         """The defaults of the functions are those of the library."""
         camera = inspect.signature(pcgpu.Camera)
-        functions = {'sample': pcgpu.sample, 'voxelize': pcgpu.voxelize, 'clusters': pcgpu.filter.clusters, 'register': pcgpu.register,
+        functions = {'sample': pcgpu.sample, 'voxelize': pcgpu.voxelize, 'clusters': pcgpu.filter.clusters,
+                     'ground': pcgpu.filter.ground, 'register': pcgpu.register,
                      'register_depth': pcgpu.register_depth, 'Odometry': pcgpu.Odometry.__init__,
                      'DepthOdometry': pcgpu.DepthOdometry.__init__, 'Volume': pcgpu.Volume.__init__,
                      'Map': pcgpu.Map.__init__, 'Loops': pcgpu.Loops.__init__, 'DepthLoops': pcgpu.DepthLoops.__init__,
@@ -90,7 +91,8 @@ class Signatures(Case):
             for key, value in defaults.items():
                 if key not in others.get(name, ()):
                     with self.subTest(function=name, parameter=key):
-                        self.assertEqual(parameters[key].default, value)
+                        default = parameters[key].default
+                        self.assertEqual(float(np.float32(default)) if key == 'slope' else default, value)
         self.assertEqual(len(camera.parameters), 9)
         for name in ('register_depth', 'DepthOdometry', 'DepthLoops'):
             levels = _native.defaults()[name]
