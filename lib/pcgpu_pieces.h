@@ -30,7 +30,8 @@ pcgpu_status pcgpu_pieces_next(pcgpu_pieces *pieces, pcgpu_cloud *piece);
 /* pcgpu_voxelize of the whole file, with the same bytes, in about `memory` bytes and by all threads, for means, first
  * and nearest points, without max_points and max_voxels. A pass over the file makes as many voxels as the memory holds:
  * each needs 24 bytes and its values: 8 F, for first 4 F, for nearest 24 + 4 F and at least 8 F. So it takes one pass,
- * or more where there are more voxels. One more is for range_auto; nearest takes each pass twice.
+ * or more where there are more voxels. One more is for range_auto; nearest takes each pass twice. Classes of means take
+ * one or more at the end, and 4 bytes per record.
  * An array that the memory does not hold is in a temporary file in the folder settings.scratch, with a reservation of
  * the disk; pcgpu_voxels_free releases it.
  * `wanted`: coords and counts, and point_voxel, are NULL without their bits; selected always is. The file may have more

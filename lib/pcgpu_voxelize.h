@@ -23,6 +23,14 @@ typedef enum pcgpu_keep {
     PCGPU_KEEP_MOST     /* those of most points, before max_points */
 } pcgpu_keep;
 
+/* What the mean of a voxel has of the classes of its kept points: of columns behind x y z whose type is a whole number
+ * and whose names are not of colours, counts or measured values, such as intensity and time. */
+typedef enum pcgpu_voxel_labels {
+    PCGPU_VOXEL_LABELS_MAJORITY, /* the class of most points, the lowest on ties */
+    PCGPU_VOXEL_LABELS_FIRST,    /* that of the first point */
+    PCGPU_VOXEL_LABELS_MEAN      /* the mean, with a warning */
+} pcgpu_voxel_labels;
+
 /* Voxelization, first come first served, in float32: a point is in range when its cell c = floor((p - min) / size)
  * satisfies 0 <= c < cells, cells = round((max - min) / size), on each axis, as in spconv. So a point at max may be in
  * range by rounding, and the last cell is a whole one where the range is not. Voxel ids follow the order of the first
@@ -38,6 +46,7 @@ typedef struct pcgpu_voxelize_params {
     bool drop_origin;
     bool mask_xy;           /* also drop points with x > max or y > max, as OpenPCDet does before it makes voxels */
     pcgpu_keep keep_voxels; /* other than FIRST it takes up to three times as long; not on a device */
+    pcgpu_voxel_labels voxel_labels; /* for PCGPU_FEATURES_MEAN; arrays on a device have no types, so no classes */
 } pcgpu_voxelize_params;
 
 typedef struct pcgpu_voxels {
@@ -54,6 +63,7 @@ typedef struct pcgpu_voxels {
     int64_t in_range, kept, out_of_range, over_points, over_voxels; /* in_range = kept + over_points + over_voxels */
     int64_t voxels_found;                                           /* before max_voxels */
     int64_t largest;                                                /* most points in one voxel, before max_points */
+    uint8_t types[PCGPU_MAX_COLUMNS]; /* of the columns: those of the cloud, FLOAT32 of means of whole numbers */
     pcgpu_run run;
 } pcgpu_voxels;
 

@@ -17,8 +17,4 @@ void columns_show(const pcgpu_cloud *cloud, int k, char *out, size_t size);
 /* The index of a column in a cloud, called `name` in messages; -1 after an error message. */
 int columns_find(const char *name, const char *column, const pcgpu_cloud *cloud);
 
-/* Whether the values of a column are classes, such as labels and rings: whole numbers that are no colours, counts or
- * measured values; by its type and its name. _MEASURED in Python has the same names. */
-bool column_is_class(const pcgpu_cloud *cloud, int k);
-
 #endif

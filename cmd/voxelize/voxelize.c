@@ -44,13 +44,10 @@ static int voxelize_in_pieces(job *j, pcgpu_voxels *v) {
     if (!j->in_pieces) {
         return voxelize_cloud(j, v);
     }
-    const bool means = params.features == PCGPU_FEATURES_MEAN;
     int code = voxels_check_columns(j);
-    wanted |= means && voxels_have_classes(j) ? PCGPU_PIECES_POINT_VOXEL : 0;
     if (code == EXIT_DONE) {
         code = job_code(j, pcgpu_voxelize_pieces(j->session->context, pieces, &params, memory, wanted, v));
     }
-    code = code == EXIT_DONE && means ? voxels_set_classes(j, pieces, memory, v) : code;
     pcgpu_pieces_close(pieces);
     return code == EXIT_DONE ? voxels_check(j, v) : code;
 }

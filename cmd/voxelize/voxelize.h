@@ -11,8 +11,6 @@ typedef enum split { SPLIT_TEST, SPLIT_TRAIN } split;
 typedef enum layout { LAYOUT_PCGPU, LAYOUT_OPENPCDET, LAYOUT_MMDET3D } layout;
 /* Hard: points padded per voxel, with limits; dynamic: all points, for encoders that make voxels themselves. */
 typedef enum voxelization { VOXELIZATION_HARD, VOXELIZATION_DYNAMIC } voxelization;
-/* What a voxel has of the classes of its points. */
-typedef enum voxel_labels { VOXEL_LABELS_MAJORITY, VOXEL_LABELS_FIRST, VOXEL_LABELS_MEAN } voxel_labels;
 
 /* The values of its own options. */
 typedef struct voxelize_values {
@@ -22,7 +20,6 @@ typedef struct voxelize_values {
     bool strict;
     layout layout;
     voxelization voxelization;
-    voxel_labels labels;
     split split;  /* of a configuration of a detector */
     bool shuffle; /* by `seed` */
     uint64_t seed;
@@ -43,12 +40,6 @@ int voxelize_cloud(job *j, pcgpu_voxels *v);
 int voxels_check_columns(const job *j);
 /* What both do with the voxels. */
 int voxels_check(job *j, pcgpu_voxels *v);
-/* Whether the input of a job has columns of classes, whose means are not classes. */
-bool voxels_have_classes(const job *j);
-/* Gives the voxels with features `mean` of the input of a job their classes, by --set voxel-labels, or warns about the
- * means. `pieces`: the input, which takes about `memory` bytes, or NULL: it is read. Returns an exit code; on failure
- * the voxels own nothing. */
-int voxels_set_classes(job *j, pcgpu_pieces *pieces, size_t memory, pcgpu_voxels *means);
 /* Whether an input needs more memory than there is, so that it is read in pieces. */
 bool voxelize_reads_pieces(const session *session, const char *input);
 

@@ -1,7 +1,7 @@
 /* pcgpu voxelize into a cloud: one point per voxel, with all columns of the input.
  *
  * The mean of colours is a colour: that of red, green, blue or alpha bytes is rounded to a byte. */
-#include "columns.h"
+#include "cloud.h"
 #include "voxelize.h"
 
 #include <math.h>
@@ -24,21 +24,6 @@ static void round_column(pcgpu_cloud *cloud, int k) {
     }
 }
 
-/* The columns of a cloud whose rows are means. */
-static void finish_means(const pcgpu_cloud *input, bool classes, pcgpu_cloud *means) {
-    for (int k = 0; k < input->columns; k++) {
-        if (classes && column_is_class(input, k)) {
-            continue;
-        }
-        /* The mean of integers is not an integer. */
-        means->types[k] = input->types[k] == PCGPU_FLOAT64 ? PCGPU_FLOAT64 : PCGPU_FLOAT32;
-        if (k >= 3 && is_colour(input, k)) {
-            means->types[k] = PCGPU_UINT8;
-            round_column(means, k);
-        }
-    }
-}
-
 /* Moves the rows of features into a cloud like the input. */
 static void take_rows(const pcgpu_cloud *input, pcgpu_voxels *v, pcgpu_cloud *out) {
     *out = *input;
@@ -57,10 +42,16 @@ static int make_means(job *j, pcgpu_voxels *v, pcgpu_cloud *out) {
         pcgpu_voxelize_params params = voxelize_parameters(j);
         params.features = PCGPU_FEATURES_MEAN;
         PC_TRY(job_code(j, pcgpu_voxelize(j->session->context, input, &params, &means)));
-        PC_TRY(voxels_set_classes(j, NULL, 0, &means));
     }
-    take_rows(input, means.features ? &means : v, out);
-    finish_means(input, voxelize_own(j->session->options)->labels != VOXEL_LABELS_MEAN, out);
+    pcgpu_voxels *from = means.features ? &means : v;
+    take_rows(input, from, out);
+    for (int k = 0; k < input->columns; k++) {
+        out->types[k] = from->types[k];
+        if (k >= 3 && is_colour(input, k)) {
+            out->types[k] = PCGPU_UINT8;
+            round_column(out, k);
+        }
+    }
     pcgpu_voxels_free(&means);
     return EXIT_DONE;
 }

@@ -147,7 +147,7 @@ static const option_row rows[] = {
     {"voxelization", 0, 0, OPTION_SET, &type_choice, "KIND", OWN_AT(voxelize_values, voxelization), 0, 0, voxelizations,
      "hard: voxels with up to P points each; dynamic: the points, without limits, for encoders that make voxels "
      "themselves. For --layout openpcdet and mmdet3d."},
-    {"voxel-labels", 0, 0, OPTION_SET, &type_choice, "HOW", OWN_AT(voxelize_values, labels), 0, 0, labels,
+    {"voxel-labels", 0, 0, OPTION_SET, &type_choice, "HOW", OWN_AT(voxelize_values, params.voxel_labels), 0, 0, labels,
      "A column of classes (whole numbers that are no colours, counts or measured values) has the class of most kept "
      "points of a voxel, the lowest on ties; that of the first point; or the mean. For --features mean."},
     {"coords", 0, 0, OPTION_OUTPUT | OPTION_SET, &type_path, "FILE", OWN_AT(voxelize_values, coords), 0, 0, NULL,

@@ -11,7 +11,7 @@ pcgpu_voxelize_params voxelize_parameters(const job *j) {
     params.drop_origin = j->session->options->drop_origin;
     params.mask_xy = own->layout == LAYOUT_OPENPCDET; /* mask_points_and_boxes_outside_range */
     if (own->voxelization == VOXELIZATION_DYNAMIC) {
-        params.features = PCGPU_FEATURES_MEAN; /* only the voxel of each point is needed */
+        params.features = PCGPU_FEATURES_FIRST; /* only the voxel of each point is needed */
     }
     return params;
 }
@@ -152,9 +152,6 @@ int voxelize_cloud(job *j, pcgpu_voxels *v) {
     PC_TRY(shuffle(j, &order));
     progress_begin(j->names[0], "voxelizing");
     int code = job_code(j, pcgpu_voxelize(j->session->context, &j->clouds[0], &params, v));
-    if (code == EXIT_DONE && params.features == PCGPU_FEATURES_MEAN) {
-        code = voxels_set_classes(j, NULL, 0, v);
-    }
     if (code == EXIT_DONE && order && voxelize_own(j->session->options)->voxelization == VOXELIZATION_HARD) {
         code = reorder(j, order, v);
     }

@@ -139,6 +139,18 @@ pcgpu_status pcgpu_cloud_gather(pcgpu_context *context, const pcgpu_cloud *cloud
     return PCGPU_OK;
 }
 
+bool pc_column_is_class(const pcgpu_cloud *cloud, int k) {
+    static const char *const measured[] = {"red",       "green",    "blue",   "alpha",      "intensity", "reflectivity",
+                                           "range",     "ambient",  "signal", "near_ir",    "t",         "time",
+                                           "timestamp", "gps_time", "count",  "num_points", "seen"};
+    const pcgpu_type type = cloud->types[k];
+    bool is_class = type != PCGPU_FLOAT16 && type != PCGPU_FLOAT32 && type != PCGPU_FLOAT64 && type != PCGPU_REMAINDER;
+    for (size_t i = 0; i < sizeof measured / sizeof *measured; i++) {
+        is_class = is_class && strcmp(cloud->names[k], measured[i]) != 0;
+    }
+    return is_class;
+}
+
 bool pc_is_time(const char *name) {
     static const char *const names[] = {"t",          "time",        "times",     "timestamp", "timestamps",
                                         "time_stamp", "gps_time",    "gpstime",   "stamp",     "offset_time",

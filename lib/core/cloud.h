@@ -37,6 +37,10 @@ static inline bool pc_features_are_padded(pcgpu_features features) {
     return features == PCGPU_FEATURES_POINTS || features == PCGPU_FEATURES_PILLAR;
 }
 
+/* Whether the values of a column are classes, such as labels and rings: whole numbers that are no colours, counts or
+ * measured values; by its type and its name. */
+bool pc_column_is_class(const pcgpu_cloud *cloud, int k);
+
 /* Whether a column of this name, in letters of any case, has times. */
 bool pc_is_time(const char *name);
 /* The given column of times; 0: the first with such a name, else 4. */

@@ -57,6 +57,9 @@ pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud,
     if ((int)p->keep_voxels < PCGPU_KEEP_FIRST || p->keep_voxels > PCGPU_KEEP_MOST) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kind of voxels to keep %d does not exist", (int)p->keep_voxels);
     }
+    if ((int)p->voxel_labels < PCGPU_VOXEL_LABELS_MAJORITY || p->voxel_labels > PCGPU_VOXEL_LABELS_MEAN) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kind of labels %d does not exist", (int)p->voxel_labels);
+    }
     if ((int)p->features < PCGPU_FEATURES_MEAN || p->features > PCGPU_FEATURES_NEAREST) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "kind of features %d does not exist", (int)p->features);
     }

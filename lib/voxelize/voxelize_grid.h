@@ -16,6 +16,12 @@ pcgpu_status pc_voxelize_check(pcgpu_context *context, const pcgpu_cloud *cloud,
 /* pcgpu_voxelize, which keeps the first voxels. */
 pcgpu_status pc_voxelize_first(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
                                pcgpu_voxels *result);
+/* Whether a column behind x y z has classes, whose means are not classes. */
+bool pc_cloud_has_classes(const pcgpu_cloud *cloud);
+/* Sets the types of voxels, and of means the classes, or warns. `pieces`: the cloud in pieces, for which the classes take
+ * about `memory` bytes; or NULL. On failure the voxels own nothing. Errors: MEMORY, and those of pcgpu_pieces_next. */
+pcgpu_status pc_voxels_set_classes(pcgpu_context *context, const pcgpu_cloud *cloud, pcgpu_pieces *pieces,
+                                   size_t memory, const pcgpu_voxelize_params *params, pcgpu_voxels *voxels);
 /* The job without its grid. */
 pc_voxelize_job pc_voxelize_job_of(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params);
 pc_survey pc_survey_cloud(pcgpu_context *context, const pc_voxelize_job *job);

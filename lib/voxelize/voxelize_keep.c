@@ -86,8 +86,8 @@ static pcgpu_status widen(pcgpu_context *context, const pcgpu_voxels *all, const
     return PCGPU_OK;
 }
 
-pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
-                            pcgpu_voxels *result) {
+static pcgpu_status voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                             pcgpu_voxels *result) {
     pcgpu_voxels all;
     pcgpu_cloud part = {0};
     int32_t *rows = NULL;
@@ -119,4 +119,10 @@ done:
     pcgpu_cloud_free(&part);
     free(rows);
     return status;
+}
+
+pcgpu_status pcgpu_voxelize(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_voxelize_params *params,
+                            pcgpu_voxels *result) {
+    PC_TRY(voxelize(context, cloud, params, result));
+    return pc_voxels_set_classes(context, cloud, NULL, 0, params, result);
 }

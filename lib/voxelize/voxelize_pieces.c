@@ -223,12 +223,19 @@ pcgpu_status pcgpu_voxelize_pieces(pcgpu_context *context, pcgpu_pieces *pieces,
     PC_TRY_OR(done, status, pc_voxelize_grid(context, &whole, params, &found, &r.job.grid, result->range));
     pc_stage(&result->run, "select", begin);
     begin = pc_now();
-    PC_TRY_OR(done, status, voxelize(&r, memory, wanted & PCGPU_PIECES_POINT_VOXEL));
+    const bool classes = params->features == PCGPU_FEATURES_MEAN && params->voxel_labels != PCGPU_VOXEL_LABELS_MEAN &&
+                         pc_cloud_has_classes(&whole);
+    PC_TRY_OR(done, status, voxelize(&r, memory, classes || wanted & PCGPU_PIECES_POINT_VOXEL));
     pc_stage(&result->run, "voxelize", begin);
     pc_voxelize_describe(&r.job, result);
     snprintf(result->run.backend, sizeof result->run.backend, "cpu");
     snprintf(result->run.device, sizeof result->run.device, "%s", context->cpu_name);
     snprintf(result->run.reason, sizeof result->run.reason, "the file is read in pieces");
+    status = pc_voxels_set_classes(context, &whole, pieces, memory, params, result);
+    if (!(wanted & PCGPU_PIECES_POINT_VOXEL)) {
+        pc_release(result->point_voxel);
+        result->point_voxel = NULL;
+    }
 done:
     pc_spool_close(&r.features);
     pc_spool_close(&r.coords);

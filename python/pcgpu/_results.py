@@ -92,6 +92,8 @@ class Voxels:
     cells: Array  #: (3,) int32: number of cells along x, y, z
     offset: Tuple[float, float, float]  #: metres: what is added to the coordinates of `features`; (0, 0, 0) but for
     #: clouds far from their origin
+    columns: Tuple[str, ...]  #: F names of the features, those of the cloud; () for 'pillar'
+    types: Tuple[str, ...]  #: F types, as in Cloud: those of the cloud, but 'float32' of a 'mean' of whole numbers
     in_range: int  #: points in range = kept + over_points + over_voxels
     kept: int  #: points that a voxel keeps
     out_of_range: int  #: points outside the range
@@ -103,6 +105,14 @@ class Voxels:
 
     def __len__(self) -> int:
         return len(self.counts)
+
+    def column(self, name: str) -> Array:
+        """The features (V,) or (V, P) of a column, in its type: classes are whole numbers. KeyError: there is none of this
+        name."""
+        if name not in self.columns:
+            raise KeyError(f"no column '{name}'; there are {' '.join(self.columns)}")
+        k = self.columns.index(name)
+        return give(to_numpy(self.features, 'features')[..., k].astype(self.types[k]), kind_of(self.features))
 
     def __repr__(self) -> str:
         return f'<pcgpu.Voxels: {len(self)} voxels, features {tuple(self.features.shape)}, {self.kept} points kept>'

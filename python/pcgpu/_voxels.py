@@ -16,20 +16,22 @@ from ._results import Array, DeviceVoxels, Voxels, join_voxels, voxels
 _DeviceVoxels = Any
 
 
-#: Columns whose mean has a meaning, also of integers: as in cmd/voxelize/voxelize.c.
-_MEASURED = ('red', 'green', 'blue', 'alpha', 'intensity', 'reflectivity', 'range', 'ambient', 'signal', 'near_ir', 't',
-             'time', 'timestamp', 'gps_time', 'count', 'num_points', 'seen')
+
+def _is_one(points: Any) -> bool:
+    """Whether it is one cloud: an array of records, structured or (N, C), or a Cloud."""
+    names = getattr(getattr(points, 'dtype', None), 'names', None)
+    return isinstance(points, Cloud) or getattr(points, 'ndim', 0) == (1 if names else 2)
 
 
 def _clouds_of(points: Any, batch: Any) -> Optional[List[Any]]:
     """The clouds of a batch, or None for one cloud."""
     if batch is not None:
         ends = indices(batch, 'batch').tolist()
-        if getattr(points, 'ndim', 0) != 2 or ends[:1] != [0] or ends[-1] != len(points) or sorted(ends) != ends:
+        if not _is_one(points) or ends[:1] != [0] or ends[-1] != len(points) or sorted(ends) != ends:
             raise ValueError(f'batch is {ends[:3]}... for points {tuple(getattr(points, "shape", ()))}; give (N, C) and offsets '
                              f'that ascend from 0 to N')
         return [points[begin:end] for begin, end in zip(ends, ends[1:])]
-    if isinstance(points, (list, tuple)) and all(isinstance(p, Cloud) or getattr(p, 'ndim', 0) == 2 for p in points):
+    if isinstance(points, (list, tuple)) and all(map(_is_one, points)):
         if not points:
             raise ValueError('no clouds; give one or more')
         return list(points)
@@ -38,7 +40,8 @@ def _clouds_of(points: Any, batch: Any) -> Optional[List[Any]]:
 
 def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: Optional[Sequence[float]] = None, *,
              max_points: int = 0, max_voxels: int = 0, keep_voxels: Literal['first', 'nearest', 'most'] = 'first',
-             features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean', drop_origin: bool = False,
+             features: Literal['mean', 'points', 'pillar', 'first', 'nearest'] = 'mean',
+             voxel_labels: Literal['majority', 'first', 'mean'] = 'majority', drop_origin: bool = False,
              batch: Optional[Array] = None, device: str = 'auto', threads: Optional[int] = None,
              out: Optional[DeviceVoxels] = None) -> Union[Voxels, _DeviceVoxels]:
     """Voxelizes a cloud or a batch, first come first served, in float32: the cell of a point is floor((p - range min) / size).
@@ -54,6 +57,10 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     features     'mean' (V, C); 'points' (V, P, C) padded with zeros; 'pillar' (V, P, 10), of PointPillars; 'first' and
                  'nearest' (V, C): the first point, and the point nearest to the mean. P = max_points, or the largest
                  count when that is 0
+    voxel_labels  of a 'mean': what a voxel has of a column of classes, which are whole numbers in a structured array or
+                 by the types of a Cloud, but for colours, counts and measured values such as intensity: the class of
+                 most of its kept points, the lowest on ties; that of the 'first' one; or their 'mean'. Columns of other
+                 arrays, also those in GPU memory, are float32 and have no classes
     drop_origin  leave out points at exactly (0, 0, 0)
     device, threads  as in sample()
     out          for arrays in GPU memory: the result of an earlier call with the same shapes, whose arrays are written
@@ -67,7 +74,7 @@ def voxelize(points: Points, voxel_size: Union[float, Sequence[float]], range: O
     arrays have one more dimension."""
     clouds = _clouds_of(points, batch)
     params: Dict[str, Any] = {'max_points': max_points, 'max_voxels': max_voxels, 'keep_voxels': keep_voxels,
-                              'features': features, 'drop_origin': drop_origin, 'range_auto': range is None}
+                              'features': features, 'voxel_labels': voxel_labels, 'drop_origin': drop_origin, 'range_auto': range is None}
     size = to_numpy(voxel_size, 'voxel_size') if not isinstance(voxel_size, (int, float)) else None
     params['voxel_size'] = [voxel_size] * 3 if size is None else [size.item()] * 3 if size.ndim == 0 else size.tolist()
     if range is not None:
@@ -88,10 +95,6 @@ def _one(points: Points, params: Dict[str, Any], device: Any, threads: Optional[
     if out is not None:
         raise ValueError('out is for arrays in GPU memory; leave it out')
     parts, kind = native_cloud(points)
-    averaged = [name for name, of in zip((parts[1] or ())[3:], (parts[3] or ())[3:]) if 'int' in of and name not in _MEASURED]
-    if averaged and params['features'] == 'mean':
-        warnings.warn(f"the whole numbers of {', '.join(averaged)} are averaged; give features='first' or 'nearest' to keep "
-                      f'classes', stacklevel=3)
     values = _native.voxelize(parts, params, device_name(device), thread_count(threads))
     held = np.diff(np.reshape(values['range'], (2, 3)), axis=0)[0] / params['voxel_size']
     for k, (voxel, cells) in enumerate(zip(params['voxel_size'], values['cells'])):

@@ -154,6 +154,8 @@ template <class T> T *address(nb::handle value) {
 /* The cloud as a dictionary; takes its memory. */
 nb::dict take_cloud(pcgpu_cloud *cloud);
 nb::dict copy_cloud(const pcgpu_cloud *cloud);
+/* Its columns and these types of them. */
+void describe_columns(nb::dict out, const pcgpu_cloud *cloud, const uint8_t *types);
 
 using depth_array = nb::ndarray<const uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 pcgpu_depth depth_view(const depth_array &image);

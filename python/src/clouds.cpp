@@ -69,20 +69,27 @@ static void free_cloud(pcgpu_cloud *cloud) {
     pcgpu_cloud_free(cloud);
 }
 
-/* With the memory that `owner` keeps. */
-static nb::dict describe(const pcgpu_cloud *cloud, nb::handle owner) {
-    nb::list names, types, first;
+void describe_columns(nb::dict out, const pcgpu_cloud *cloud, const uint8_t *types) {
+    nb::list names, listed;
     for (int k = 0; k < cloud->columns; k++) {
         names.append(
             nb::steal(PyUnicode_DecodeUTF8(cloud->names[k], (Py_ssize_t)std::strlen(cloud->names[k]), "replace")));
-        types.append(nb::str(type_names[cloud->types[k]]));
+        listed.append(nb::str(type_names[types[k]]));
+    }
+    out["columns"] = nb::tuple(names);
+    out["types"] = nb::tuple(listed);
+}
+
+/* With the memory that `owner` keeps. */
+static nb::dict describe(const pcgpu_cloud *cloud, nb::handle owner) {
+    nb::list first;
+    for (int k = 0; k < cloud->columns; k++) {
         first.append(nb::float_(k < 3 ? 0.0 : cloud->offset[k]));
     }
     nb::dict out;
     out["points"] = make_array(cloud->data, {(size_t)cloud->rows, (size_t)cloud->columns}, owner);
-    out["columns"] = nb::tuple(names);
+    describe_columns(out, cloud, cloud->types);
     out["offset"] = nb::make_tuple(cloud->offset[0], cloud->offset[1], cloud->offset[2]);
-    out["types"] = nb::tuple(types);
     out["first"] = nb::tuple(first);
     out["up"] = pcgpu_cloud_up(cloud) ? nb::object(nb::str(pcgpu_cloud_up(cloud))) : nb::none();
     return out;

@@ -123,6 +123,7 @@ const field ground_params_fields[] = {FIELD(T, FIELD_FLOAT, slope), FIELD(T, FIE
 static const char *const features[] = {"mean", "points", "pillar", "first", "nearest", NULL};
 
 static const char *const keeps[] = {"first", "nearest", "most", NULL};
+static const char *const voxel_labels[] = {"majority", "first", "mean", NULL};
 
 #define T pcgpu_voxelize_params
 const field voxelize_params_fields[] = {
@@ -133,6 +134,7 @@ const field voxelize_params_fields[] = {
     FIELD(T, FIELD_INT64, max_voxels),
     CHOICE(T, features, features),
     CHOICE(T, keep_voxels, keeps),
+    CHOICE(T, voxel_labels, voxel_labels),
     FIELD(T, FIELD_BOOL, drop_origin),
     END};
 #undef T

@@ -95,7 +95,12 @@ nb::dict voxelize(nb::tuple cloud, nb::dict values, const char *device, int thre
     nb::capsule owner = keep<pcgpu_voxels, free_voxels>(result);
     lease context(make_place(device, threads));
     context.call([&] { return pcgpu_voxelize(*context, &view.cloud, &params, result); });
-    return voxels_to_dict(result, padded, (size_t)view.cloud.rows, owner);
+    nb::dict out = voxels_to_dict(result, padded, (size_t)view.cloud.rows, owner);
+    if (params.features == PCGPU_FEATURES_PILLAR) {
+        view.cloud.columns = 0; /* none of its columns is one of the features */
+    }
+    describe_columns(out, &view.cloud, result->types);
+    return out;
 }
 
 nb::list registered(const std::vector<pcgpu_registration> &results) {

@@ -76,13 +76,19 @@ class NumPy(Case):
                       pcgpu.voxelize(POINTS, 0.5, features='first').features)
 
     def test_labels(self):
+        """Whole numbers are classes by their type. The warning is that of the library."""
         for types, expected in ((('float32',) * 3 + ('uint16',), 1), (('float32',) * 4, 0)):
             cloud = pcgpu.Cloud(POINTS[:100], ('x', 'y', 'z', 'label'), types=types)
-            with warnings.catch_warnings(record=True) as shown:
-                warnings.simplefilter('always')
-                pcgpu.voxelize(cloud, 1.0)
-                pcgpu.voxelize(cloud, 1.0, features='first')
-            self.assertEqual(['label are averaged' in str(w.message) for w in shown], [True] * expected)
+            for arguments, warns in (({}, 0), ({'voxel_labels': 'mean', 'features': 'first'}, 0), ({'voxel_labels': 'mean'}, expected)):
+                with (self.assertLogs('pcgpu') if warns else self.assertNoLogs('pcgpu')) as logged:
+                    got = pcgpu.voxelize(cloud, 1.0, **arguments)
+                self.assertEqual([got.types[3], got.column('label').dtype], ['float32' if warns else types[3]] * 2)
+                self.assertEqual(['label are averaged; leave voxel_labels out' in line for line in (logged.output if warns else [])],
+                                 [True] * warns)
+        self.refused(ValueError, 'voxel_labels', pcgpu.voxelize, POINTS, 1.0, voxel_labels='most')
+        with self.assertRaisesRegex(KeyError, 'there are x y z intensity'):
+            pcgpu.voxelize(POINTS, 1.0).column('label')
+        self.assertEqual(pcgpu.voxelize(POINTS, 1.0, max_points=4, features='pillar').columns, ())
 
     def test_edges(self):
         """Three points that spconv 2.3.8 has in three voxels, and a range of half a voxel."""

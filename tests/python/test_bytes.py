@@ -130,6 +130,39 @@ class Voxelize(Case):
                 self.assertEqual(len(got), len(expected['coords']))
                 self.same(pcgpu.voxelize(cloud.points, threads=1, **arguments).features, got.features, 'one thread')
 
+    def test_labels(self):
+        """Classes and their types, of a structured array and of the cloud that read() makes of it; and of batches."""
+        points, rng, grid = support.street(), np.random.default_rng(3), (0, -40, -4, 60, 40, 4)
+        records = np.zeros(len(points), [(name, 'f4') for name in 'xyz'] + [('intensity', 'u1'), ('label', 'u2'), ('ring', 'i1')])
+        for k, name in enumerate('xyz'):
+            records[name] = points[:, k]
+        for name, values in (('intensity', 256), ('label', (10, 40, 252)), ('ring', (-1, 0, 1))):
+            records[name] = rng.choice(values, len(records))
+        parts, paths = (records[:4000], records[4000:]), [self.folder / 'a.npy', self.folder / 'b.npy']
+        for part, path in zip((records, *parts), (self.folder / 'all.npy', *paths)):
+            np.save(path, part)
+        cloud, out = pcgpu.read(self.folder / 'all.npy'), {name: self.folder / name for name in ('v.npz', 'v.ply', 'w.ply')}
+        limits = ('--max-points', 3, '--max-voxels', 900, '--keep-voxels', 'most')
+        for how, (words, arguments) in itertools.product(
+                ('majority', 'first', 'mean'), (((), {}), (limits, {'max_points': 3, 'max_voxels': 900, 'keep_voxels': 'most'}))):
+            with self.subTest(how=how, words=words):
+                words = ('-q', '-f', '--voxel-size', 0.8, f'--range={",".join(map(str, grid))}', *words, '--set', f'voxel-labels={how}')
+                arguments = {'voxel_size': 0.8, 'range': grid, 'voxel_labels': how, **arguments}
+                for name in ('v.npz', 'v.ply'):
+                    run('voxelize', *words, self.folder / 'all.npy', '-o', out[name])
+                for points in (records, cloud):
+                    got = pcgpu.voxelize(points, **arguments)
+                    self.same(got.features, np.load(out['v.npz'])['voxels'])
+                    pcgpu.write(out['w.ply'], pcgpu.Cloud(got.features, got.columns, got.offset, got.types))
+                    self.assertEqual(out['w.ply'].read_bytes(), out['v.ply'].read_bytes())
+                    classes = ['float32'] * 2 if how == 'mean' else ['uint16', 'int8']
+                    self.assertEqual([str(got.column(name).dtype) for name in ('intensity', 'label', 'ring')], ['float32', *classes])
+                run('voxelize', *words, '--batch', *paths, '-o', out['v.npz'])
+                for batch in ((parts,), (list(map(pcgpu.read, paths)),), (records, [0, 4000, len(records)]), (cloud, [0, 4000, len(records)])):
+                    got = pcgpu.voxelize(batch[0], batch=batch[1] if batch[1:] else None, **arguments)
+                    self.same(got.features, np.load(out['v.npz'])['voxels'])
+                    self.same(got.coords, np.load(out['v.npz'])['coords'])
+
 
 class Register(Case):
     OPTIONS = [

@@ -1,16 +1,13 @@
 /* The classes of voxels. A mean of classes is no class: a voxel has the class of most of its kept points, the lowest of
- * several such, or by --set voxel-labels=first that of its first kept point. The index of the voxel of each point comes
- * from any device, and the rest is done here, so all devices give the same bytes.
+ * several such, or that of its first kept point. The index of the voxel of each point comes from any device, and the
+ * rest is done here, so all devices give the same bytes.
  *
  * Votes are counted in a hash table of the pairs of a voxel and a class, so the time is linear in the points and the
  * memory follows the pairs. */
-#include "columns.h"
-#include "geometry.h"
-#include "voxelize.h"
+#include "context.h"
+#include "voxelize_grid.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { LEAST_BITS = 12, LEAST_BLOCK = 1 << 16, BYTES_PER_VOXEL = 256 };
 
@@ -75,20 +72,27 @@ static void end_votes(votes *v, int64_t begin, int column, pcgpu_voxels *voxels)
     v->used = 0;
 }
 
-/* ---- the records of an input ------------------------------------------------------------------------------------- */
+/* ---- the records of a cloud -------------------------------------------------------------------------------------- */
+
+typedef struct source {
+    pcgpu_context *context;
+    const pcgpu_cloud *cloud;
+    pcgpu_pieces *pieces; /* of the cloud, which has no data then; or NULL */
+    size_t memory;        /* for the votes of pieces */
+} source;
 
 /* Those of the next piece, or all; 0 rows behind the last, which `at` counts. */
-static int next_records(job *j, pcgpu_pieces *pieces, int64_t at, pcgpu_cloud *part) {
-    *part = j->clouds[0];
+static pcgpu_status next_records(const source *s, int64_t at, pcgpu_cloud *part) {
+    *part = *s->cloud;
     part->rows = at > 0 ? 0 : part->rows;
-    return pieces ? job_code(j, pcgpu_pieces_next(pieces, part)) : EXIT_DONE;
+    return s->pieces ? pcgpu_pieces_next(s->pieces, part) : PCGPU_OK;
 }
 
 /* Counts the votes for voxels [begin, end). */
-static int add_votes(job *j, pcgpu_pieces *pieces, int column, const pcgpu_voxels *voxels, int64_t begin, int64_t end,
-                     votes *v) {
+static pcgpu_status add_votes(const source *s, int column, const pcgpu_voxels *voxels, int64_t begin, int64_t end,
+                              votes *v) {
     pcgpu_cloud part;
-    PC_TRY(next_records(j, pieces, 0, &part));
+    PC_TRY(next_records(s, 0, &part));
     for (int64_t at = 0; part.rows > 0;) {
         for (int64_t i = 0; i < part.rows; i++) {
             const int64_t voxel = voxels->point_voxel[at + i];
@@ -96,7 +100,7 @@ static int add_votes(job *j, pcgpu_pieces *pieces, int column, const pcgpu_voxel
                 continue;
             }
             if (!make_space(v)) {
-                return report_error(j->names[0], "out of memory for the classes of the voxels");
+                return pc_fail_memory(s->context, sizeof *v->slots << (v->bits + 1), "the classes of the voxels");
             }
             const float class = part.data[i * part.columns + column];
             vote *to = find_slot(v, (uint32_t)(voxel - begin), class);
@@ -104,37 +108,37 @@ static int add_votes(job *j, pcgpu_pieces *pieces, int column, const pcgpu_voxel
             *to = (vote){(uint32_t)(voxel - begin), class, to->count + 1};
         }
         at += part.rows;
-        PC_TRY(next_records(j, pieces, at, &part));
+        PC_TRY(next_records(s, at, &part));
     }
-    return EXIT_DONE;
+    return PCGPU_OK;
 }
 
 /* A file in pieces is read once per block of voxels, so that the votes of a block fit into the memory. */
-static int set_majority(job *j, pcgpu_pieces *pieces, size_t memory, int column, pcgpu_voxels *voxels) {
-    const int64_t part = (int64_t)(memory / BYTES_PER_VOXEL), least = LEAST_BLOCK;
-    const int64_t block = !pieces ? voxels->count : part > least ? part : least;
+static pcgpu_status set_majority(const source *s, int column, pcgpu_voxels *voxels) {
+    const int64_t part = (int64_t)(s->memory / BYTES_PER_VOXEL), least = LEAST_BLOCK;
+    const int64_t block = !s->pieces ? voxels->count : part > least ? part : least;
     votes v = {0};
-    int code = EXIT_DONE;
-    for (int64_t begin = 0; begin < voxels->count && code == EXIT_DONE; begin += block) {
+    pcgpu_status status = PCGPU_OK;
+    for (int64_t begin = 0; begin < voxels->count && status == PCGPU_OK; begin += block) {
         v.most = calloc((size_t)block, sizeof *v.most);
-        code = v.most ? add_votes(j, pieces, column, voxels, begin, begin + block, &v)
-                      : report_error(j->names[0], "out of memory for the classes of the voxels");
-        if (code == EXIT_DONE) {
+        status = v.most ? add_votes(s, column, voxels, begin, begin + block, &v)
+                        : pc_fail_memory(s->context, (uint64_t)block * sizeof *v.most, "the classes of the voxels");
+        if (status == PCGPU_OK) {
             end_votes(&v, begin, column, voxels);
         }
         free(v.most);
     }
     free(v.slots);
-    return code;
+    return status;
 }
 
-static int set_first(job *j, pcgpu_pieces *pieces, int column, pcgpu_voxels *voxels) {
+static pcgpu_status set_first(const source *s, int column, pcgpu_voxels *voxels) {
     pcgpu_cloud part;
     float *values = voxels->features + column;
     for (int64_t i = 0; i < voxels->count; i++) {
         values[i * voxels->columns] = NAN;
     }
-    PC_TRY(next_records(j, pieces, 0, &part));
+    PC_TRY(next_records(s, 0, &part));
     for (int64_t at = 0; part.rows > 0;) {
         for (int64_t i = 0; i < part.rows; i++) {
             const int64_t to = (int64_t)voxels->point_voxel[at + i] * voxels->columns;
@@ -143,53 +147,61 @@ static int set_first(job *j, pcgpu_pieces *pieces, int column, pcgpu_voxels *vox
             }
         }
         at += part.rows;
-        PC_TRY(next_records(j, pieces, at, &part));
+        PC_TRY(next_records(s, at, &part));
     }
-    return EXIT_DONE;
+    return PCGPU_OK;
 }
 
 /* ---- voxels ------------------------------------------------------------------------------------------------------ */
 
-bool voxels_have_classes(const job *j) {
+bool pc_cloud_has_classes(const pcgpu_cloud *cloud) {
     bool any = false;
-    for (int k = 3; k < j->clouds[0].columns; k++) {
-        any = any || column_is_class(&j->clouds[0], k);
+    for (int k = 3; k < cloud->columns; k++) {
+        any = any || pc_column_is_class(cloud, k);
     }
-    return any && voxelize_own(j->session->options)->voxelization == VOXELIZATION_HARD;
+    return any;
 }
 
-static void warn_averaged(const job *j) {
+static void warn_averaged(pcgpu_context *context, const pcgpu_cloud *cloud) {
     char names[256] = "";
-    for (int k = 3; k < j->clouds[0].columns; k++) {
+    for (int k = 3; k < cloud->columns; k++) {
         const size_t n = strlen(names);
-        if (column_is_class(&j->clouds[0], k)) {
-            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", j->clouds[0].names[k]);
+        if (pc_column_is_class(cloud, k)) {
+            snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", cloud->names[k]);
         }
     }
-    report_warning(j->names[0],
-                   "the whole numbers of %s are averaged; leave --set voxel-labels out for the most frequent of each "
-                   "voxel",
-                   names);
+    pc_log(context, PCGPU_LOG_WARNING,
+           "the whole numbers of %s are averaged; leave --set voxel-labels out for the most frequent of each voxel",
+           names);
 }
 
-int voxels_set_classes(job *j, pcgpu_pieces *pieces, size_t memory, pcgpu_voxels *means) {
-    int code = EXIT_DONE;
-    const voxel_labels labels = voxelize_own(j->session->options)->labels;
-    if (!voxels_have_classes(j)) {
-        return EXIT_DONE;
+/* The mean of integers is not an integer. */
+static pcgpu_type type_of(const pcgpu_cloud *cloud, int k, const pcgpu_voxelize_params *params) {
+    const pcgpu_type type = cloud->types[k];
+    const bool keeps = k >= 3 && params->voxel_labels != PCGPU_VOXEL_LABELS_MEAN && pc_column_is_class(cloud, k);
+    return params->features != PCGPU_FEATURES_MEAN || keeps || type == PCGPU_FLOAT64 ? type : PCGPU_FLOAT32;
+}
+
+pcgpu_status pc_voxels_set_classes(pcgpu_context *context, const pcgpu_cloud *cloud, pcgpu_pieces *pieces,
+                                   size_t memory, const pcgpu_voxelize_params *params, pcgpu_voxels *voxels) {
+    const source s = {context, cloud, pieces, memory};
+    const bool means = params->features == PCGPU_FEATURES_MEAN,
+               averages = params->voxel_labels == PCGPU_VOXEL_LABELS_MEAN;
+    pcgpu_status status = PCGPU_OK;
+    for (int k = 0; k < cloud->columns && params->features != PCGPU_FEATURES_PILLAR; k++) {
+        voxels->types[k] = (uint8_t)type_of(cloud, k, params);
     }
-    if (labels == VOXEL_LABELS_MEAN) {
-        warn_averaged(j);
-        return EXIT_DONE;
+    if (means && averages && pc_cloud_has_classes(cloud)) {
+        warn_averaged(context, cloud);
     }
-    for (int k = 3; k < j->clouds[0].columns && code == EXIT_DONE; k++) {
-        if (column_is_class(&j->clouds[0], k)) {
-            code = labels == VOXEL_LABELS_FIRST ? set_first(j, pieces, k, means)
-                                                : set_majority(j, pieces, memory, k, means);
+    for (int k = 3; k < cloud->columns && status == PCGPU_OK && means && !averages; k++) {
+        if (pc_column_is_class(cloud, k)) {
+            status = params->voxel_labels == PCGPU_VOXEL_LABELS_FIRST ? set_first(&s, k, voxels)
+                                                                      : set_majority(&s, k, voxels);
         }
     }
-    if (code != EXIT_DONE) {
-        pcgpu_voxels_free(means);
+    if (status != PCGPU_OK) {
+        pcgpu_voxels_free(voxels);
     }
-    return code;
+    return status;
 }
