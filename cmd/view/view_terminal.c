@@ -69,6 +69,25 @@ static int print_caption(FILE *out, const pc_layer *l, bool swatch, int most) {
     return print_shown(out, name) + cut + fprintf(out, "  %s", caption) + (swatch ? 3 : 0);
 }
 
+/* As many classes as fit into the columns, with their points. */
+static void print_classes(FILE *out, const pc_scene *scene, int left) {
+    for (int i = 0; i < scene->class_count; i++) {
+        const pc_class_count *c = &scene->classes[i];
+        const uint32_t color = pc_color_of_class(c->kind, (float)c->value);
+        char name[64], points[32];
+        pc_class_name(c, name, sizeof name);
+        pc_with_commas(c->points, points, sizeof points);
+        left -= (int)(strlen(name) + strlen(points)) + 7;
+        if (left < 0) {
+            break;
+        }
+        fprintf(out, "   \033[38;2;%d;%d;%dm\u2588\u2588\033[0m ", (int)(color >> 16), (int)(color >> 8 & 255),
+                (int)(color & 255));
+        print_shown(out, name);
+        fprintf(out, " %s", points);
+    }
+}
+
 /* One line. */
 static void print_captions(FILE *out, const pc_scene *scene) {
     const pc_scale *scale = &scene->scale;
@@ -101,6 +120,7 @@ static void print_captions(FILE *out, const pc_scene *scene) {
         }
         left -= columns + (i > 0 ? 3 : 0);
     }
+    print_classes(out, scene, left);
     if (scale->used) {
         fputs(low, out);
         for (int i = 0; i < 16; i++) {

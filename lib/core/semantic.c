@@ -1,5 +1,6 @@
 /* The classes of SemanticKITTI with their names and colours, by config/semantic-kitti.yaml of semantic-kitti-api
- * (J. Behley et al., ICCV 2019, MIT), whose color_map is blue, green, red. */
+ * (J. Behley et al., ICCV 2019, MIT), whose color_map is blue, green, red. The names of LAS are those of
+ * the ASPRS's LAS specification 1.4, R15. */
 #include "semantic.h"
 
 #include <stddef.h>
@@ -52,4 +53,31 @@ const pc_label *pc_label_of(float value) {
         }
     }
     return (float)pc_labels[low].value == value ? &pc_labels[low] : NULL;
+}
+
+const char *pc_las_class(int value) {
+    static const char *const names[] = {"never classified",
+                                        "unclassified",
+                                        "ground",
+                                        "low vegetation",
+                                        "medium vegetation",
+                                        "high vegetation",
+                                        "building",
+                                        "noise",
+                                        "model key point",
+                                        "water",
+                                        "rail",
+                                        "road",
+                                        "overlap",
+                                        "wire guard",
+                                        "wire conductor",
+                                        "transmission tower",
+                                        "wire connector",
+                                        "bridge deck",
+                                        "high noise",
+                                        "overhead structure",
+                                        "ignored ground",
+                                        "snow",
+                                        "temporal exclusion"};
+    return value >= 0 && value < (int)(sizeof names / sizeof *names) ? names[value] : NULL;
 }

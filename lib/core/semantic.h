@@ -1,4 +1,4 @@
-/* The classes of SemanticKITTI. */
+/* The classes of SemanticKITTI and of LAS. */
 #ifndef PC_SEMANTIC_H
 #define PC_SEMANTIC_H
 
@@ -15,5 +15,7 @@ extern const pc_label pc_labels[PC_LABELS]; /* by value */
 
 /* The class with this value, or NULL. */
 const pc_label *pc_label_of(float value);
+/* The name of a class of LAS, or NULL. */
+const char *pc_las_class(int value);
 
 #endif

@@ -62,16 +62,15 @@ static void write_colors(page_text *t, const char *name, const uint32_t *colors,
 static const char *const maps[] = {"viridis", "turbo", "grey"}; /* by pc_colormap */
 
 static void write_palettes(page_text *t) {
-    enum { CLASSES = 12 };
     uint32_t palette[PC_PALETTE];
     for (int i = 0; i < 3; i++) {
         pc_palette_fill((pc_colormap)i, palette);
         write_colors(t, maps[i], palette, PC_PALETTE);
     }
-    for (int i = 0; i < CLASSES; i++) {
+    for (int i = 0; i < PC_CLASS_COLORS; i++) {
         palette[i] = pc_class_color(i);
     }
-    write_colors(t, "classes", palette, CLASSES);
+    write_colors(t, "classes", palette, PC_CLASS_COLORS);
 }
 
 static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page, const page_layer *pages) {
@@ -95,6 +94,10 @@ static void write_scene(page_text *t, const pc_scene *scene, const pc_page *page
     for (int i = 0; i < PC_LABELS; i++) {
         fprintf(t->stream, "%s[%d,\"%06x\",\"%s\"]", i ? "," : "", pc_labels[i].value, (unsigned)pc_labels[i].color,
                 pc_labels[i].name);
+    }
+    fputs("],\n\"las\":[", t->stream);
+    for (int i = 0; pc_las_class(i); i++) {
+        fprintf(t->stream, "%s\"%s\"", i ? "," : "", pc_las_class(i));
     }
     fputs("],\n\"layers\":[", t->stream);
     for (int i = 0; i < scene->count; i++) {

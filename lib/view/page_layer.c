@@ -21,16 +21,18 @@ static void write_name(page_text *t, const char *name, const page_layer *p, int 
 }
 
 static void write_columns(page_text *t, const page_layer *p) {
+    static const char *const kinds[] = {NULL, "number", "las", "semantic", "cluster"}; /* by pc_classes */
     fputs(",\"columns\":[", t->stream);
     for (int i = 0; i < p->column_count; i++) {
         const page_column *c = &p->columns[i];
+        const char *kind = kinds[pc_classes_of(p->layer, c->column)];
         fprintf(t->stream, "%s{\"name\":", i ? "," : "");
         page_string(t, p->layer->cloud.names[c->column]);
         fprintf(t->stream, ",\"bytes\":%d,\"whole\":%s,\"low\":", c->bytes, c->whole ? "true" : "false");
         page_number(t, c->low);
         fputs(",\"step\":", t->stream);
         page_number(t, c->step);
-        fputc('}', t->stream);
+        fprintf(t->stream, kind ? ",\"kind\":\"%s\"}" : "}", kind);
     }
     fputc(']', t->stream);
 }
@@ -71,7 +73,6 @@ void page_write_layer(page_text *t, const page_layer *p) {
     write_columns(t, p);
     fprintf(t->stream, ",\"rgb\":%s", p->rgb ? "true" : "false");
     write_name(t, "classes", p, p->classes);
-    fprintf(t->stream, ",\"labels\":%s", p->classes >= 0 && p->classes == pc_layer_labels(l) ? "true" : "false");
     write_name(t, "normals", p, p->normals);
     write_name(t, "intensity", p, p->intensity);
     fputc('}', t->stream);

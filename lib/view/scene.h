@@ -18,13 +18,29 @@ typedef enum pc_paint {
     PC_PAINT_COLUMN,   /* a value of a column, by the scale of the scene */
     PC_PAINT_ORDER,    /* the index */
     PC_PAINT_DISTANCE, /* from the origin of the file, which is the sensor of a scan */
-    PC_PAINT_CLASS,    /* a whole number of a column: a colour per class, */
-    PC_PAINT_LABEL,    /* or that of a class of SemanticKITTI */
+    PC_PAINT_CLASS,    /* a whole number of a column: a colour per class */
     PC_PAINT_RGB,      /* three adjacent columns, red green blue */
     PC_PAINT_NORMAL    /* three adjacent columns, nx ny nz */
 } pc_paint;
 
-enum { PC_LAYER_NAME = 128 };
+/* Whose classes a column has. */
+typedef enum pc_classes {
+    PC_CLASSES_NONE,
+    PC_CLASSES_NUMBER, /* without names; 0: none */
+    PC_CLASSES_LAS,
+    PC_CLASSES_SEMANTIC, /* of SemanticKITTI */
+    PC_CLASSES_CLUSTER   /* of pcgpu filter; -1: noise */
+} pc_classes;
+
+/* The points of a class. */
+typedef struct pc_class_count {
+    pc_classes kind;
+    int value;
+    int64_t points;
+    const char *column; /* its name */
+} pc_class_count;
+
+enum { PC_LAYER_NAME = 128, PC_CLASSES_SHOWN = 40 };
 
 typedef struct pc_layer {
     pc_layer_kind kind;
@@ -39,11 +55,12 @@ typedef struct pc_layer {
     int32_t *indices;      /* 3 each */
     float half[3];         /* half the edges of a box */
     pc_paint paint;
-    int column;      /* the first column of the paint */
-    float sign;      /* 1 or -1: of a column that is a height where up is a negative axis */
-    double shift;    /* added to a column: the origin of a height */
-    float rgb_scale; /* to 0..255 */
-    uint32_t color;  /* 0xRRGGBB */
+    int column;         /* the first column of the paint */
+    pc_classes classes; /* of PC_PAINT_CLASS */
+    float sign;         /* 1 or -1: of a column that is a height where up is a negative axis */
+    double shift;       /* added to a column: the origin of a height */
+    float rgb_scale;    /* to 0..255 */
+    uint32_t color;     /* 0xRRGGBB */
 } pc_layer;
 
 enum { PC_PALETTE = 256 };
@@ -67,6 +84,8 @@ typedef struct pc_scene {
     double offset[3]; /* of the scene's coordinates in those of the files */
     pc_up up;         /* never AUTO once the scene is complete */
     pc_scale scale;
+    pc_class_count classes[PC_CLASSES_SHOWN]; /* that it is painted by: those of most points first, */
+    int class_count, more_classes;            /* and the number of others */
 } pc_scene;
 
 /* Appends a layer and takes over its cloud and indices, also on failure. */
@@ -85,7 +104,8 @@ bool pc_scene_is_black(const pc_scene *scene);
 
 /* view_colors.c */
 void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]);
-uint32_t pc_class_color(int i);
+enum { PC_CLASS_COLORS = 36 };
+uint32_t pc_class_color(int i); /* again from PC_CLASS_COLORS on */
 /* `part` of `whole` from a to b. */
 uint32_t pc_mix_colors(uint32_t a, uint32_t b, int part, int whole);
 
@@ -129,8 +149,16 @@ static inline uint32_t pc_palette_color(const pc_painter *c, float value) {
 }
 
 uint32_t pc_layer_color_other(const pc_layer *l, const float *p);
-/* The column label of a layer with columns of integers label and instance, the labels of SemanticKITTI; or -1. */
-int pc_layer_labels(const pc_layer *l);
+
+/* view_classes.c: whether a layer has columns of integers label and instance, the labels of SemanticKITTI. */
+bool pc_layer_is_semantic(const pc_layer *l);
+/* Whose classes a column has, by its name. */
+pc_classes pc_classes_of(const pc_layer *l, int column);
+uint32_t pc_color_of_class(pc_classes kind, float value);
+/* "ground", or "cluster 12". */
+void pc_class_name(const pc_class_count *c, char *out, size_t size);
+/* Fills the classes of a painted scene. Errors: MEMORY. */
+pcgpu_status pc_scene_count_classes(pcgpu_context *context, pc_scene *scene);
 
 /* 0xRRGGBB of row i. */
 static inline uint32_t pc_color_of(const pc_painter *c, const float *p, int64_t i) {

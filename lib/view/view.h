@@ -34,7 +34,8 @@ pcgpu_status pc_layer_read_mesh(pcgpu_context *context, FILE *stream, const char
  * `size` and `low` are the size of a voxel and the lower corner of the range, NULL: from the features. */
 pcgpu_status pc_layer_read_voxels(pcgpu_context *context, FILE *stream, const char *name, const double *size,
                                   const double *low, bool *voxels, pc_layer *layer);
-/* "115,384 points" of a layer, for people. */
+/* 115384 as "115,384", and "115,384 points" of a layer, for people. */
+void pc_with_commas(int64_t n, char *out, size_t size);
 void pc_layer_caption(const pc_layer *layer, char *out, size_t size);
 
 #endif

@@ -40,10 +40,13 @@ void pc_palette_fill(pc_colormap map, uint32_t palette[PC_PALETTE]) {
     }
 }
 
-/* The first two, orange and blue, are those that registrations of Open3D are shown in. */
+/* The first two, orange and blue, are those that registrations of Open3D are shown in. Twelve, then lighter and darker
+ * ones. */
 uint32_t pc_class_color(int i) {
     static const uint32_t colors[] = {0xffb000, 0x2aa5f5, 0x59d68f, 0xf2648c, 0xb892ff, 0xf4e04d,
                                       0x37d5d6, 0xff7f50, 0xa3c14a, 0xe6a5d8, 0x8fb0d9, 0xcaa472};
     enum { COLORS = sizeof colors / sizeof colors[0] };
-    return colors[(unsigned)i % COLORS];
+    const uint32_t color = colors[(unsigned)i % COLORS];
+    const unsigned shade = (unsigned)i / COLORS % (PC_CLASS_COLORS / COLORS);
+    return shade == 0 ? color : pc_mix_colors(color, shade == 1 ? 0xffffff : 0, 45, 100);
 }

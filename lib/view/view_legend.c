@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-enum { MOST_NAMES = 8, WHITE = 0xf2f4f6, PALE = 0xa8b0ba, UNLABELED = 0x9aa0a6 };
+enum { MOST_NAMES = 8, NAMELESS = 16 /* classes */, WHITE = 0xf2f4f6, PALE = 0xa8b0ba };
 
 float text_height(const pc_view *view) {
     const float by_height = (float)view->height * 0.0115f, by_width = (float)view->width * 0.009f;
@@ -30,7 +30,7 @@ void legend_margins(const pc_scene *scene, const pc_view *view, float margins[4]
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 /* 115384 as "115,384". */
-static void with_commas(int64_t n, char *out, size_t size) {
+void pc_with_commas(int64_t n, char *out, size_t size) {
     char digits[32];
     const int length = snprintf(digits, sizeof digits, "%lld", (long long)n);
     size_t used = 0;
@@ -46,7 +46,7 @@ static void with_commas(int64_t n, char *out, size_t size) {
 void pc_layer_caption(const pc_layer *l, char *out, size_t size) {
     char number[48];
     const bool mesh = l->kind == PC_TRIANGLES && l->triangles > 0;
-    with_commas(mesh ? l->triangles : l->usable, number, sizeof number);
+    pc_with_commas(mesh ? l->triangles : l->usable, number, sizeof number);
     const char *what = mesh                  ? "triangle"
                        : l->kind == PC_LINE  ? "pose"
                        : l->kind == PC_BOXES ? "voxel"
@@ -200,34 +200,43 @@ static void draw_scale(const pc_scene *scene, const pc_view *view, pc_picture *p
     draw_text(p, left, y - 0.8f * h, h, PALE, s->name);
 }
 
-/* The classes of the layers with labels, those of most points first. */
+static bool has_names(const pc_scene *scene) {
+    const pc_classes kind = scene->classes[0].kind;
+    return kind == PC_CLASSES_LAS || kind == PC_CLASSES_SEMANTIC;
+}
+
+/* The classes of most points and, where a third of the width holds them, their points. */
 static void draw_classes(const pc_scene *scene, const pc_view *view, pc_picture *p, float edge, float h) {
-    int64_t counts[PC_LABELS] = {0};
-    float y = edge + h, width = 0;
-    for (int i = 0; i < scene->count; i++) {
-        const pc_layer *l = &scene->layers[i];
-        for (int64_t k = 0; l->paint == PC_PAINT_LABEL && k < l->cloud.rows; k++) {
-            const float *row = pc_layer_row(l, k);
-            const pc_label *label = pc_layer_shows(l, row) ? pc_label_of(row[l->column]) : NULL;
-            counts[label ? label - pc_labels : 0] += label != NULL;
+    const float step = 1.6f * h, lowest = 0.9f * (float)view->height;
+    const int space = (int)((lowest - edge - h) / step), named = scene->class_count > 0 && has_names(scene);
+    const int most = named || space < NAMELESS ? space : NAMELESS;
+    const int shown = scene->class_count < most ? scene->class_count : most;
+    const int more = scene->class_count - shown + scene->more_classes;
+    char names[PC_CLASSES_SHOWN][PCGPU_NAME_SIZE + 16], points[PC_CLASSES_SHOWN][32];
+    float wide[2] = {0, 0}, y = edge + h;
+    for (int i = 0; i < shown; i++) {
+        pc_class_name(&scene->classes[i], names[i], sizeof names[i]);
+        pc_with_commas(scene->classes[i].points, points[i], sizeof points[i]);
+        wide[0] = fmaxf(wide[0], text_width(h, names[i]));
+        wide[1] = fmaxf(wide[1], text_width(h, points[i]) + h);
+    }
+    wide[1] = wide[0] + wide[1] + 1.7f * h > (float)view->width / 3.0f ? 0 : wide[1];
+    const float right = (float)view->width - edge, left = right - wide[0] - wide[1];
+    const float high = step * (float)(shown - (more == 0)) + 2.0f * h;
+    if (shown > 0) {
+        fill_box(p, left - 2.2f * h, edge - 0.5f * h, wide[0] + wide[1] + 2.7f * h, high, BACKGROUND);
+    }
+    for (int i = 0; i < shown; i++, y += step) {
+        const pc_class_count *c = &scene->classes[i];
+        fill_box(p, left - 1.7f * h, y - h, h, h, pc_color_of_class(c->kind, (float)c->value));
+        draw_text(p, left, y, h, WHITE, names[i]);
+        if (wide[1] > 0) {
+            draw_text(p, right - text_width(h, points[i]), y, h, PALE, points[i]);
         }
     }
-    for (int i = 0; i < PC_LABELS; i++) {
-        const float w = counts[i] > 0 ? text_width(h, pc_labels[i].name) : 0;
-        width = w > width ? w : width;
-    }
-    const float left = (float)view->width - edge - width;
-    for (; y < 0.9f * (float)view->height; y += 1.6f * h) {
-        int best = 0;
-        for (int i = 1; i < PC_LABELS; i++) {
-            best = counts[i] > counts[best] ? i : best;
-        }
-        if (counts[best] == 0) {
-            break;
-        }
-        counts[best] = 0;
-        fill_box(p, left - 1.7f * h, y - h, h, h, best > 0 ? pc_labels[best].color : UNLABELED);
-        draw_text(p, left, y, h, WHITE, pc_labels[best].name);
+    if (more > 0 && shown > 0) {
+        snprintf(names[0], sizeof names[0], "and %d more", more);
+        draw_text(p, left, y, h, PALE, names[0]);
     }
 }
 

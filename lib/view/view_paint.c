@@ -24,19 +24,7 @@ static int intensity_column(const pc_layer *l) {
 
 static int class_column(const pc_layer *l) {
     static const char *const names[] = {"classification", "class", "label", "labels", "semantic", NULL};
-    return column_of(l, names);
-}
-
-int pc_layer_labels(const pc_layer *l) {
-    static const char *const names[] = {"label", "instance"};
-    int columns[2];
-    bool whole = true;
-    for (int i = 0; i < 2; i++) {
-        columns[i] = pcgpu_cloud_column(&l->cloud, names[i]);
-        const int type = columns[i] < 0 ? PCGPU_FLOAT32 : l->cloud.types[columns[i]];
-        whole = whole && type >= PCGPU_INT8 && type <= PCGPU_UINT32;
-    }
-    return whole ? columns[0] : -1;
+    return column_of(l, pc_layer_is_semantic(l) ? names + 2 : names);
 }
 
 static int rgb_column(const pc_layer *l) {
@@ -86,6 +74,7 @@ static pcgpu_status set_column(pcgpu_context *context, pc_layer *l, pc_paint pai
     l->paint = paint;
     l->column = column;
     l->shift = column < 3 ? l->cloud.offset[column] : 0;
+    l->classes = paint == PC_PAINT_CLASS ? pc_classes_of(l, column) : PC_CLASSES_NONE;
     l->rgb_scale = paint == PC_PAINT_RGB ? scale_of_rgb(l, column) : 1.0f;
     return PCGPU_OK;
 }
@@ -103,8 +92,6 @@ static pcgpu_status paint_layer(pcgpu_context *context, const pc_scene *scene, p
         set_height(scene, l);
     } else if (strcmp(what, "intensity") == 0) {
         return set_column(context, l, PC_PAINT_COLUMN, intensity_column(l), what);
-    } else if (strcmp(what, "class") == 0 && pc_layer_labels(l) >= 0) {
-        return set_column(context, l, PC_PAINT_LABEL, pc_layer_labels(l), what);
     } else if (strcmp(what, "class") == 0) {
         return set_column(context, l, PC_PAINT_CLASS, class_column(l),
                           "column of classes (classification, class, label)");
@@ -113,20 +100,16 @@ static pcgpu_status paint_layer(pcgpu_context *context, const pc_scene *scene, p
     } else if (strcmp(what, "normals") == 0) {
         return set_column(context, l, PC_PAINT_NORMAL, pc_normal_column(&l->cloud), "columns nx ny nz");
     } else {
-        return set_column(context, l, PC_PAINT_COLUMN, pcgpu_cloud_column(&l->cloud, what), what);
+        const int column = pcgpu_cloud_column(&l->cloud, what);
+        return set_column(context, l, pc_classes_of(l, column) ? PC_PAINT_CLASS : PC_PAINT_COLUMN, column, what);
     }
     return PCGPU_OK;
 }
 
 uint32_t pc_layer_color_other(const pc_layer *l, const float *p) {
     const float *v = p + l->column;
-    const pc_label *label = l->paint == PC_PAINT_LABEL && *v != 0.0f ? pc_label_of(*v) : NULL; /* 0, black, is grey */
-    if (l->paint == PC_PAINT_CLASS || l->paint == PC_PAINT_LABEL) {
-        const float c = *v;
-        return label                  ? label->color
-               : c == 0.0f            ? 0x9aa0a6u
-               : c > 0.0f && c < 1e6f ? pc_class_color((int)c - 1)
-                                      : 0x808080u;
+    if (l->paint == PC_PAINT_CLASS) {
+        return pc_color_of_class(l->classes, *v);
     }
     uint32_t rgb = 0;
     for (int k = 0; k < 3; k++) {
@@ -147,16 +130,20 @@ static int count_others(const pc_scene *scene) {
     return n;
 }
 
-static bool all_have(const pc_scene *scene, int (*column)(const pc_layer *l)) {
+static bool has_rgb(const pc_layer *l) {
+    return rgb_column(l) >= 0;
+}
+
+static bool all_have(const pc_scene *scene, bool (*has)(const pc_layer *l)) {
     bool all = true;
     for (int i = 0; i < scene->count; i++) {
-        all = all && (scene->layers[i].kind == PC_LINE || column(&scene->layers[i]) >= 0);
+        all = all && (scene->layers[i].kind == PC_LINE || has(&scene->layers[i]));
     }
     return all;
 }
 
 bool pc_scene_is_black(const pc_scene *scene) {
-    bool black = count_others(scene) > 0 && all_have(scene, rgb_column);
+    bool black = count_others(scene) > 0 && all_have(scene, has_rgb);
     for (int i = 0; i < scene->count && black; i++) {
         const pc_layer *l = &scene->layers[i];
         const int column = rgb_column(l);
@@ -177,10 +164,10 @@ const char *pc_scene_default_paint(const pc_scene *scene) {
     if (first->kind == PC_IMAGE) {
         return "depth";
     }
-    if (all_have(scene, rgb_column) && !pc_scene_is_black(scene)) {
+    if (all_have(scene, has_rgb) && !pc_scene_is_black(scene)) {
         return "rgb";
     }
-    if (all_have(scene, pc_layer_labels)) {
+    if (all_have(scene, pc_layer_is_semantic)) {
         return "class";
     }
     if (others > 1) {
@@ -258,6 +245,7 @@ static bool only_lines_have(const pc_scene *scene, const char *name) {
 pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char *what, pc_colormap map) {
     pc_scale *scale = &scene->scale;
     *scale = (pc_scale){.unit = ""};
+    scene->class_count = scene->more_classes = 0;
     const bool lines = count_others(scene) == 0, column = only_lines_have(scene, what);
     const bool metres = strcmp(what, "height") == 0 || strcmp(what, "distance") == 0 || strcmp(what, "depth") == 0 ||
                         (column && strcmp(what, "error") == 0);
@@ -280,6 +268,7 @@ pcgpu_status pc_scene_paint(pcgpu_context *context, pc_scene *scene, const char 
         set_order_limits(scene);
         return PCGPU_OK;
     }
+    PC_TRY(pc_scene_count_classes(context, scene));
     return find_limits(context, scene);
 }
 

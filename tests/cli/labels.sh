@@ -81,9 +81,9 @@ else
 fi
 expect 0 pcgpu view velodyne/a.bin --labels labels -o a.html
 grep -q '\[10,"6496f5","car"\],.*\[48,"4b004b","sidewalk"\],.*\[259,"0000ff","moving-other-vehicle"\]\]' a.html || die 'the names in the page'
-grep -q '"classes":"label","labels":true,' a.html || die 'the labels of the layer'
+grep -q '"name":"label",[^}]*"kind":"semantic"}.*"classes":"label",' a.html || die 'the labels of the layer'
 expect 0 pcgpu view classes.ply -o c.html
-grep -q '"classes":"label","labels":false' c.html || die 'the layer without instances'
+grep -q '"name":"label",[^}]*"kind":"number"}.*"classes":"label"}' c.html || die 'the layer without instances'
 
 # Errors name the file, the numbers and the remedy.
 expect 1 pcgpu convert velodyne/a.bin --labels labels/b.label -o x.ply

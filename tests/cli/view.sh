@@ -218,6 +218,12 @@ if python3 -c 'import pty' 2> /dev/null; then
         [ "$(wc -l < "$ERR")" -eq 22 ] || die "$(wc -l < "$ERR") lines"
         [ "$(tail -n 1 "$ERR" | tr -d '\r\n' | sed "s/$(printf '\033')[^m]*m//g" | LC_ALL=C.UTF-8 wc -m)" -le 80 ] || die 'a wide caption'
     done
+    # Classes have names and numbers of points, as far as they fit.
+    printf 'x,y,z,cluster,class\n0,0,1,-1,7\n1,0,0,-1,7\n2,0,0,-1,7\n0,1,0,4,2\n1,1,1,4,2\n2,2,2,11,19\n' > classes.csv
+    for NAMED in 'cluster:noise 3   cluster 4 2   cluster 11 1' 'class:noise 3   ground 2   overhead structure 1'; do
+        expect 0 python3 "$HERE/on_terminal.py" 12 "$PCGPU" view classes.csv --color "${NAMED%%:*}"
+        [ "$(tail -n 1 "$ERR" | tr -d '\r\n' | sed "s/$(printf '\033')[^m]*m//g; s/$(printf '\342\226\210')*//g; s/    */   /g")" = "classes.csv  6 points   ${NAMED#*:}" ] || die "the classes of $NAMED"
+    done
     # Values beyond the limits of the scale, which are percentiles, are said to be there.
     tells 'street\.bin  60,000 points   height <= -[0-9.]+ .* >= [0-9.]+ m' python3 "$HERE/on_terminal.py" 1 "$PCGPU" view "$T/street.bin"
     TERM=xterm-kitty expect 0 python3 "$HERE/on_terminal.py" 1 "$PCGPU" view a.bin # which has pictures

@@ -189,6 +189,21 @@ def surface(b):
         check(b.run(f'Math.hypot(...pcgpu.projectPoint({at}).map((v, k) => v - [{x}, {y}][k]))') < 1, f'the point is elsewhere in the picture: {got}')
 
 
+def classes(b):
+    """The legend has the classes of most points, with these; colours of clusters are apart."""
+    open_page(b, 'classes.html')
+    lines = '[...document.getElementById("classes").children].map(e => e.textContent)'
+    shown = ['noise600'] + [f'cluster {k}30' for k in range(15)] + ['and 5 more']
+    check(b.run(lines) == shown, f'the clusters: {b.run(lines)}')
+    check(b.run('document.getElementById("legend").hidden'), 'classes have no scale')
+    check(b.run('[...document.querySelectorAll("#classes .swatch")].slice(0, 3).map(e => e.style.background)') ==
+          ['rgb(154, 160, 166)', 'rgb(255, 176, 0)', 'rgb(42, 165, 245)'], 'noise is grey, and a colour per cluster')
+    choose(b, '#color', 'class')
+    check(b.run(lines) == ['noise600', 'never classified200', 'unclassified200', 'ground200'], f'the classes: {b.run(lines)}')
+    choose(b, '#color', 'height')
+    check(b.run(lines) == [] and not b.run('document.getElementById("legend").hidden'), 'a scale has no classes')
+
+
 def others(b):
     for name in ('mesh.html', 'voxels.html', 'one.html'):
         open_page(b, name)
@@ -216,6 +231,7 @@ with Browser(program) as browser:
     far_and_damaged(browser)
     trajectory(browser)
     surface(browser)
+    classes(browser)
     others(browser)
     hostile(browser, '<!--<script><img src=x onerror=window.hacked=1>"\'&\ufffd\ufffd\u00e9\ufffd.ply')
 print(f'{checks} checks in the browser')

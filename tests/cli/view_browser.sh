@@ -27,6 +27,8 @@ expect 0 pcgpu view v.npz -o voxels.html
 # A plane z = x / 4 of two triangles, with a column that is linear on it.
 printf 'ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float z\nproperty float slope\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0 0 0 0\n4 0 1 40.5\n4 3 1 43.5\n0 3 0 3\n4 0 1 2 3\n' > plane.ply
 expect 0 pcgpu view plane.ply -o plane.html
+{ echo 'x,y,z,cluster,classification'; awk 'BEGIN { for (i = 0; i < 1200; i++) print i % 40 "," int(i / 40) ",1," (i < 600 ? -1 : int(i / 30) - 20) "," (i < 600 ? 7 : i % 3) }'; } > classes.csv
+expect 0 pcgpu view --color cluster classes.csv -o classes.html
 head -c 16 b.bin > one.bin
 expect 0 pcgpu view one.bin -o one.html
 # A name has no slash; a column's has.

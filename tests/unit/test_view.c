@@ -121,4 +121,100 @@ static void test_scene(void **state) {
     pcgpu_close(context);
 }
 
-UNIT_GROUP(view, NULL, NULL, TEST(test_quantile), TEST(test_math), TEST(test_discs), TEST(test_keys), TEST(test_scene))
+/* Colours, names and points of classes, by the name of the column. */
+static void test_classes(void **state) {
+    static const struct {
+        const char *column;
+        bool instance; /* beside it, which makes it SemanticKITTI's */
+        uint32_t colors[4];
+        const char *names[4];
+    } cases[] = {
+        {"cluster", false, {0xffb000, 0x2aa5f5, 0x9aa0a6, 0xf2648c}, {"cluster 0", "cluster 1", "noise", "cluster 3"}},
+        {"instance",
+         false,
+         {0x9aa0a6, 0xffb000, 0x808080, 0x59d68f},
+         {"instance 0", "instance 1", "instance -1", "instance 3"}},
+        {"class",
+         false,
+         {0x9aa0a6, 0xffb000, 0x808080, 0x59d68f},
+         {"never classified", "unclassified", "class -1", "low vegetation"}},
+        {"classification",
+         false,
+         {0x9aa0a6, 0xffb000, 0x808080, 0x59d68f},
+         {"never classified", "unclassified", "classification -1", "low vegetation"}},
+        {"label", false, {0x9aa0a6, 0xffb000, 0x808080, 0x59d68f}, {"label 0", "label 1", "label -1", "label 3"}},
+        {"label", true, {0x9aa0a6, 0xff0000, 0x808080, 0x59d68f}, {"unlabeled", "outlier", "label -1", "label 3"}},
+    };
+    static const float values[] = {0, 1, -1, 3, -1, -1, NAN, 2e6f};
+    enum { ROWS = sizeof values / sizeof *values };
+    pcgpu_context *context;
+    assert_int_equal(pcgpu_open(NULL, &context), PCGPU_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pc_scene scene = {.up = PC_UP_Z};
+        pc_layer layer = {.kind = PC_POINTS};
+        assert_int_equal(pcgpu_cloud_create(context, ROWS, 5, &layer.cloud), PCGPU_OK);
+        for (int k = 0; k < ROWS; k++) {
+            memcpy(layer.cloud.data + 5 * k, (float[]){0, 0, (float)k, values[k], 0}, 5 * sizeof(float));
+        }
+        snprintf(layer.cloud.names[3], PCGPU_NAME_SIZE, "%s", cases[i].column);
+        snprintf(layer.cloud.names[4], PCGPU_NAME_SIZE, "%s", cases[i].instance ? "instance" : "c4");
+        layer.cloud.types[3] = layer.cloud.types[4] = PCGPU_INT32;
+        assert_int_equal(pc_scene_add(context, &scene, &layer), PCGPU_OK);
+        assert_int_equal(pc_scene_paint(context, &scene, cases[i].column, PC_VIRIDIS), PCGPU_OK);
+        const pc_painter painter = pc_painter_of(&scene, &scene.layers[0]);
+        assert_false(scene.scale.used);
+        assert_int_equal(scene.class_count, 4); /* of 3 points, then by the value; the last two rows have no class */
+        for (int k = 0; k < 4; k++) {
+            const pc_class_count c = {scene.layers[0].classes, (int)values[k], 0, cases[i].column};
+            char name[64];
+            assert_int_equal(pc_color_of(&painter, pc_layer_row(&scene.layers[0], k), k), cases[i].colors[k]);
+            pc_class_name(&c, name, sizeof name);
+            assert_string_equal(name, cases[i].names[k]);
+            assert_int_equal(scene.classes[k].points, k == 0 ? 3 : 1);
+            assert_int_equal(scene.classes[k].value, k == 0 ? -1 : k == 1 ? 0 : k == 2 ? 1 : 3);
+        }
+        assert_int_equal(pc_color_of(&painter, pc_layer_row(&scene.layers[0], 6), 6), 0x808080);
+        assert_int_equal(pc_color_of(&painter, pc_layer_row(&scene.layers[0], 7), 7), 0x808080);
+        assert_int_equal(pc_scene_paint(context, &scene, "height", PC_VIRIDIS), PCGPU_OK);
+        assert_int_equal(scene.class_count, 0);
+        pc_scene_free(&scene);
+    }
+    for (int i = 0; i < PC_CLASS_COLORS; i++) { /* distinct, then again */
+        for (int k = 0; k < i; k++) {
+            assert_true(pc_class_color(i) != pc_class_color(k));
+        }
+        assert_int_equal(pc_class_color(i), pc_class_color(i + PC_CLASS_COLORS));
+    }
+    pcgpu_close(context);
+}
+
+/* The list of classes is full: those of fewer points are counted. */
+static void test_many_classes(void **state) {
+    enum { CLASSES = 100, ROWS = CLASSES * (CLASSES + 1) / 2 };
+    pcgpu_context *context;
+    pc_scene scene = {.up = PC_UP_Z};
+    pc_layer layer = {.kind = PC_POINTS};
+    int64_t row = 0;
+    assert_int_equal(pcgpu_open(NULL, &context), PCGPU_OK);
+    assert_int_equal(pcgpu_cloud_create(context, ROWS, 4, &layer.cloud), PCGPU_OK);
+    for (int c = 0; c < CLASSES; c++) { /* class c has as many points as (37 c) % 100 + 1 */
+        for (int k = 0; k <= 37 * c % CLASSES; k++, row++) {
+            memcpy(layer.cloud.data + 4 * row, (float[]){(float)row, 0, 0, (float)c}, 4 * sizeof(float));
+        }
+    }
+    assert_int_equal(row, ROWS);
+    snprintf(layer.cloud.names[3], PCGPU_NAME_SIZE, "cluster");
+    assert_int_equal(pc_scene_add(context, &scene, &layer), PCGPU_OK);
+    assert_int_equal(pc_scene_paint(context, &scene, "cluster", PC_VIRIDIS), PCGPU_OK);
+    assert_int_equal(scene.class_count, PC_CLASSES_SHOWN);
+    assert_int_equal(scene.more_classes, CLASSES - PC_CLASSES_SHOWN);
+    for (int k = 0; k < PC_CLASSES_SHOWN; k++) {
+        assert_int_equal(scene.classes[k].points, CLASSES - k);
+        assert_int_equal(37 * scene.classes[k].value % CLASSES, CLASSES - 1 - k);
+    }
+    pc_scene_free(&scene);
+    pcgpu_close(context);
+}
+
+UNIT_GROUP(view, NULL, NULL, TEST(test_quantile), TEST(test_math), TEST(test_discs), TEST(test_keys), TEST(test_scene),
+           TEST(test_classes), TEST(test_many_classes))

@@ -22,6 +22,19 @@ const state = {color: '', map: scene.map, limits: [0, 1], scaled: false};
   state.color = startColor();
 }
 
+// The column of classes that a layer is painted by.
+function classesOf(layer, key) {
+  const c = key === 'class' ? layer.column(layer.classes) : key.startsWith('column ') && layer.column(key.slice(7));
+  return c && c.kind ? c : null;
+}
+
+// The colour and the name of a class.
+function classOf(c, v) {
+  const known = c.kind === 'semantic' && labelOf.get(v), first = c.kind === 'cluster' ? 0 : 1, k = (v - first) % (classColors.length / 3) * 3;
+  const color = known ? known.color : v >= first ? classColors.subarray(k, k + 3) : v === first - 1 ? [154, 160, 166] : [128, 128, 128];
+  return {color, named: c.kind === 'las' || c.kind === 'semantic', name: known ? known.name : c.kind === 'las' && scene.las[v] || (c.kind === 'cluster' && v < 0 ? 'noise' : c.name + ' ' + v)};
+}
+
 function normalsOf(layer) {
   const i = layer.columns.findIndex((c) => c.name === layer.normals);
   const three = i < 0 ? [] : layer.columns.slice(i, i + 3);
@@ -42,7 +55,7 @@ function scaledValue(layer, key) {
   if (key === 'order') return (i) => recordOf(layer, i);
   if (key === 'distance') return (i) => Math.hypot(...[0, 1, 2].map((k) => layer.low[k] + codes[3 * i + k] * layer.step[k]));
   const c = key.startsWith('column ') && layer.column(key.slice(7));
-  return c ? (i) => valueOf(c, i) : null;
+  return c && !c.kind ? (i) => valueOf(c, i) : null;
 }
 
 const isFlat = (layer, key) => key === 'file' || (layer.kind === 'line' && !onlyLines);
@@ -77,30 +90,31 @@ function paint(layer) {
   const out = new Uint8Array(4 * layer.count).fill(255), key = state.color, n = layer.count;
   const f = isFlat(layer, key) ? null : scaledValue(layer, key);
   const each = (color) => { for (let i = 0; i < n; i++) { const c = color(i); out[4 * i] = c[0]; out[4 * i + 1] = c[1]; out[4 * i + 2] = c[2]; } };
-  const grey = [128, 128, 128], normals = key === 'normals' && normalsOf(layer), classes = key === 'class' && layer.column(layer.classes);
+  const grey = [128, 128, 128], normals = key === 'normals' && normalsOf(layer), classes = classesOf(layer, key);
   if (f) paintScaled(layer, f, out);
   else if (isFlat(layer, key)) { const c = rgbOf(layer.color.slice(1)); each(() => c); }
   else if (key === 'rgb' && layer.rgb) each((i) => layer.rgb.subarray(3 * i, 3 * i + 3));
   else if (normals) each((i) => normals.map((c) => 127.5 + 127.5 * valueOf(c, i)));
-  else if (classes) each((i) => {
-    const v = Math.round(valueOf(classes, i)), k = (v - 1) % (classColors.length / 3) * 3, label = layer.labels && labelOf.get(v);
-    return label ? label.color : v === 0 ? [154, 160, 166] : v > 0 ? classColors.subarray(k, k + 3) : grey;
-  });
+  else if (classes) each((i) => classOf(classes, Math.round(valueOf(classes, i))).color);
   else each(() => grey);
   return out;
 }
 
-// The labels of the layers, those of most points first.
-function labelsShown() {
-  const counts = new Map();
+// The classes of the layers {color, name, points}, those of most points first.
+function classesShown() {
+  const shown = new Map();
   for (const layer of scene.layers) {
-    const classes = state.color === 'class' && layer.labels && layer.column(layer.classes);
-    for (let i = 0; classes && i < layer.count; i++) {
-      const label = labelOf.get(Math.round(valueOf(classes, i)));
-      if (label) counts.set(label, (counts.get(label) || 0) + 1);
+    const c = isFlat(layer, state.color) ? null : classesOf(layer, state.color), counts = new Map();
+    for (let i = 0; c && i < layer.count; i++) {
+      const v = Math.round(valueOf(c, i));
+      if (v === v) counts.set(v, (counts.get(v) || 0) + 1);
+    }
+    for (const [v, points] of counts) {
+      const found = classOf(c, v), same = shown.get(found.name);
+      shown.set(found.name, {...found, v, points: points + (same ? same.points : 0)});
     }
   }
-  return [...counts].sort((a, b) => b[1] - a[1]).map(([label]) => label);
+  return [...shown.values()].sort((a, b) => b.points - a.points || a.v - b.v);
 }
 
 function chooseColor(key, limits) {

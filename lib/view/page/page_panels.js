@@ -49,11 +49,14 @@ function scaleText(v, width) {
 
 function showLegend() {
   $('classes').replaceChildren();
-  for (const label of labelsShown()) {
+  const classes = classesShown(), most = classes.every((c) => c.named) ? 40 : 16, sampled = scene.layers.some((l) => l.sampled);
+  for (const c of classes.slice(0, most)) {
     const line = element('div', $('classes'));
-    element('span', line, 'swatch').style.background = `rgb(${label.color})`;
-    element('span', line, '', label.name);
+    element('span', line, 'swatch').style.background = `rgb(${c.color})`;
+    element('span', line, '', c.name);
+    if (!sampled) element('span', line, 'count', commas(c.points));
   }
+  if (classes.length > most) element('div', $('classes'), 'pale', `and ${commas(classes.length - most)} more`);
   $('legend').hidden = !state.scaled;
   if (!state.scaled) return;
   const [low, high, below, above] = state.limits, paint = paints.find((p) => p.key === state.color), ramp = $('ramp').getContext('2d');
