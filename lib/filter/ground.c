@@ -329,7 +329,7 @@ void pcgpu_ground_params_init_sized(pcgpu_ground_params *params, size_t struct_s
 
 static pcgpu_status check_params(pcgpu_context *context, const pcgpu_ground_params *p) {
     PC_TRY(pc_struct_check(context, "pcgpu_ground_params", p->struct_size, sizeof *p));
-    if (!pc_in_range((double)p->slope, 0.01, 10.0)) {
+    if (!pc_in_range((double)p->slope, (double)0.01f, 10.0)) {
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a slope of %g; give 0.01 to 10", (double)p->slope);
     }
     if (p->cell_size != 0.0f && !pc_in_range((double)p->cell_size, 0.1, 1000.0)) {

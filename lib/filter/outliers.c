@@ -129,7 +129,8 @@ static pcgpu_status find_sparse(pcgpu_context *context, void *state, const pc_ti
         counts ? pc_subset_count(context, s, f->radius, counts, run) : pc_fail_memory(context, bytes, "the neighbours");
     for (int64_t i = 0; i < s->n && status == PCGPU_OK; i++) {
         if (pc_is_in_tile(tile, s->xyz + 3 * i, 0.0)) {
-            f->sparse[s->rows[i]] = counts[i] - 1 < f->others;
+            /* the square of a tiny radius is 0: not even itself is within */
+            f->sparse[s->rows[i]] = f->others > 0 && counts[i] - 1 < f->others;
         }
     }
     free(counts);

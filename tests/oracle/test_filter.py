@@ -84,9 +84,9 @@ def test_outliers(folder):
             left, result = filtered(folder, points, '--outliers', f'{k},{sigmas}')
             equal(f'{name}: records without outliers, {k}', plain(left), plain(points[keep]))
             equal(f'{name}: their number', result['outliers'], int(np.isfinite(points[:, :3]).all(1).sum() - keep.sum()))
-        for radius, others in ((0.5, 6), (0.25, 1), (2.0, 0)):
+        for radius, others in ((0.5, 6), (0.25, 1), (2.0, 0), (1e-30, 0)):
             near = squared_distances(points) < f32(radius) * f32(radius)
-            keep = np.isfinite(points[:, :3]).all(1) & (near.sum(1) - 1 >= others)
+            keep = np.isfinite(points[:, :3]).all(1) & (np.maximum(near.sum(1) - 1, 0) >= others)  # the square of 1e-30 is 0
             left, _ = filtered(folder, points, '--radius', f'{radius},{others}')
             equal(f'{name}: records that are not sparse, {radius}', plain(left), plain(points[keep]))
     passed('outliers and sparse points of hostile clouds')
