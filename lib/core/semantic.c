@@ -55,29 +55,14 @@ const pc_label *pc_label_of(float value) {
     return (float)pc_labels[low].value == value ? &pc_labels[low] : NULL;
 }
 
+/* clang-format off */
+static const char *const las[] = {
+    "never classified", "unclassified", "ground", "low vegetation", "medium vegetation", "high vegetation", "building",
+    "noise", "model key point", "water", "rail", "road", "overlap", "wire guard", "wire conductor",
+    "transmission tower", "wire connector", "bridge", "high noise", "overhead structure", "ignored ground", "snow",
+    "temporal exclusion"};
+/* clang-format on */
+
 const char *pc_las_class(int value) {
-    static const char *const names[] = {"never classified",
-                                        "unclassified",
-                                        "ground",
-                                        "low vegetation",
-                                        "medium vegetation",
-                                        "high vegetation",
-                                        "building",
-                                        "noise",
-                                        "model key point",
-                                        "water",
-                                        "rail",
-                                        "road",
-                                        "overlap",
-                                        "wire guard",
-                                        "wire conductor",
-                                        "transmission tower",
-                                        "wire connector",
-                                        "bridge deck",
-                                        "high noise",
-                                        "overhead structure",
-                                        "ignored ground",
-                                        "snow",
-                                        "temporal exclusion"};
-    return value >= 0 && value < (int)(sizeof names / sizeof *names) ? names[value] : NULL;
+    return value >= 0 && value < (int)(sizeof las / sizeof *las) ? las[value] : NULL;
 }

@@ -18,8 +18,9 @@ pcgpu_status pc_voxelize_first(pcgpu_context *context, const pcgpu_cloud *cloud,
                                pcgpu_voxels *result);
 /* Whether a column behind x y z has classes, whose means are not classes. */
 bool pc_cloud_has_classes(const pcgpu_cloud *cloud);
-/* Sets the types of voxels, and of means the classes, or warns. `pieces`: the cloud in pieces, for which the classes take
- * about `memory` bytes; or NULL. On failure the voxels own nothing. Errors: MEMORY, and those of pcgpu_pieces_next. */
+/* Sets the types of voxels, and of means the classes, or warns. `pieces`: the cloud in pieces, for which the classes
+ * take about `memory` bytes; or NULL. On failure the voxels own nothing. Errors: MEMORY, and those of
+ * pcgpu_pieces_next. */
 pcgpu_status pc_voxels_set_classes(pcgpu_context *context, const pcgpu_cloud *cloud, pcgpu_pieces *pieces,
                                    size_t memory, const pcgpu_voxelize_params *params, pcgpu_voxels *voxels);
 /* The job without its grid. */
