@@ -32,6 +32,8 @@ static const char *const sets[] = {
     "voxelize --voxel-size 2 --features nearest --set memory=1M @+.bin -o out.ply --threads 1",
     "voxelize --config @.yaml b.bin -o out.npz --threads 1",
     "voxelize --layout openpcdet --voxel-size 1 --max-points 4 @.pcd -o out.npz --threads 1",
+    "filter --outliers 4,1 --radius 1,2 --ground --clusters 0.5,3 --normals 5 --label @+.bin -o out.ply --threads 1",
+    "filter --keep ground --ground --remove classification=7 @.las -o out.las --threads 1",
     "register @+.bin b.bin --transform out.txt --json out.json --threads 1",
     "register --method point b.bin @+.bin --transform out.txt --threads 1",
     "register --pairs @.list --transform out.txt --threads 1",

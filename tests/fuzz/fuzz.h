@@ -48,6 +48,8 @@ int fuzz_check_read(const char *format, const uint8_t *data, size_t size);
 /* A file in pieces, which gives what it gives as a whole. */
 int fuzz_check_pieces(const uint8_t *data, size_t size);
 int fuzz_check_indices(const uint8_t *data, size_t size);
+/* A cloud and parameters of all filters. */
+int fuzz_check_filters(const uint8_t *data, size_t size);
 /* The faces of a .ply. */
 int fuzz_check_mesh(const uint8_t *data, size_t size);
 /* A depth image, "png" or "pgm". The checksums of a .png are put right first, or no mutation would get far. */

@@ -164,6 +164,13 @@ static const struct {
     {"indices", "text", "", "0\n12\n2147483647\n 7 \r\n8", 0},
     {"indices", "int32", "", NULL, 24},
     {"indices", "empty", "", "", 0},
+    /* Parameters, then records: of small steps, of equal ones, and with hostile values. */
+    {"filters", "text", "\1\1\10\1$\6\1\1",
+     "wxywxzwwyxyzxxwyyxzwyzyxwwxyyzzwwwxxyyzzxyzwzyxwvuvwxvuwxyvuwwvvuxyxyxyvvwwuuxxwwyyvvxxuuyywwvvxyzuuvvwwxxyyzz",
+     0},
+    {"filters", "equal", "\3\1\2\2$\1\1\2", NULL, 90},
+    {"filters", "hostile", "\1\2\10\1#\2\2\1",
+     "xyzxyz\xf0yzx\xf1zxy\xf2xyz\xf3\xf4\xf5\xf6xy\xf7\xf8z\xf9xyzy\xfaz\xfbzy\xfcxxyy\xfd\xfe\xffzzxyyzzxxy", 0},
 };
 
 static uint8_t *put32(uint8_t *p, uint32_t value) {
