@@ -1,5 +1,5 @@
-/* Copies between the host and the device. The driver copies memory of programs by one thread; large arrays go through two
- * pinned chunks here, which the threads of the context fill or empty while the other one is on its way. */
+/* Copies between the host and the device. The driver copies pageable memory by one thread. Large arrays go through two
+ * pinned chunks here: the threads of the context fill or empty one while the device copies the other. */
 #include "common.cuh"
 
 #include <string.h>
