@@ -106,7 +106,7 @@ PC_INLINE void rotate(lanes *l, const double *live, int p, int q, int r) {
     }
     PC_KEEP_LOOP
     for (int w = 0; w < LANES; w++) { /* a loop of its own: branches around divisions are no vectors */
-        t[w] = (live[w] != 0.0) & (apq[w] != 0.0) ? t[w] : 0.0;
+        t[w] = ((live[w] != 0.0) & (apq[w] != 0.0)) ? t[w] : 0.0;
     }
     PC_KEEP_LOOP
     for (int w = 0; w < LANES; w++) {
