@@ -173,11 +173,11 @@ while read -r folder most; do
     lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
-cmd 20690
-lib 45480
-cuda 13600
-python 5480
-tests 46300
+cmd 20730
+lib 47010
+cuda 14280
+python 5600
+tests 47300
 END
 
 # The most lines of the documents, and the most words of the manual.
