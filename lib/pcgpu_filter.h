@@ -69,7 +69,7 @@ void pcgpu_cluster_params_init_sized(pcgpu_cluster_params *params, size_t struct
  * clusters: rows, the id of the cluster of a record, -1: none. Ids ascend from 0 with the lowest record of a cluster
  * (of those that connect others). A record that connects no others is in the cluster of the first of those within the
  * distance. *count: the clusters. mask: as above, not changed; NULL = all records.
- * Errors: ARGUMENT (a parameter; a cloud wider than 2 million times the distance; 2^31 records), MEMORY, DEVICE. */
+ * Errors: ARGUMENT (a parameter; a cloud wider than 1.2 million times the distance; 2^31 records), MEMORY, DEVICE. */
 pcgpu_status pcgpu_find_clusters(pcgpu_context *context, const pcgpu_cloud *cloud, const pcgpu_cluster_params *params,
                                  const uint8_t *mask, int32_t *clusters, int64_t *count, pcgpu_run *run);
 
