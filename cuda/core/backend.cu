@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 pcgpu_status pc_cuda_fail(pcgpu_context *context, cudaError_t error, const char *call, const char *file, int line) {
     cudaGetLastError(); /* a failed launch or allocation must not be reported again by the next call */
@@ -115,7 +117,6 @@ static void stop_device(pcgpu_context *context) {
         pc_cuda_ndt_free(context);
         pc_cuda_depth_end(context);
         pc_cuda_scan_end(context);
-        pc_cuda_copies_end(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
         cudaStreamDestroy(cuda->stream);
@@ -195,6 +196,11 @@ pcgpu_status pc_arena_take(pcgpu_context *context, pc_arena *arena, size_t bytes
     return PCGPU_OK;
 }
 
+pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes) {
+    CUDA_TRY(context, cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, pc_cuda_of(context)->stream));
+    return PCGPU_OK;
+}
+
 pcgpu_status pc_cuda_check_memory(pcgpu_context *context, const void *memory, const char *what) {
     const int device = pc_cuda_of(context)->index;
     cudaPointerAttributes a = {};
@@ -209,4 +215,23 @@ pcgpu_status pc_cuda_check_memory(pcgpu_context *context, const void *memory, co
                      context, PCGPU_ERROR_ARGUMENT,
                      "the memory of %s is not that of CUDA device %d; copy it there, or open a context for its device",
                      what, device);
+}
+
+/* The driver copies 8 MB into new memory in 6.5 ms, page by page, and into memory that has its pages in 0.8 ms, on an
+ * H200. Linux 5.14 makes pages of all of it at once; on others, and for memory that has them, nothing changes. */
+static void make_pages(void *host, size_t bytes) {
+#ifdef MADV_POPULATE_WRITE
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), begin = ((size_t)host + page - 1) / page * page,
+                 end = ((size_t)host + bytes) / page * page;
+    if (end > begin + 16 * page) {
+        madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+    }
+#endif
+}
+
+pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes) {
+    make_pages(host, bytes);
+    CUDA_TRY(context, cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, pc_cuda_of(context)->stream));
+    CUDA_TRY(context, cudaStreamSynchronize(pc_cuda_of(context)->stream));
+    return PCGPU_OK;
 }

@@ -47,26 +47,18 @@ typedef struct pc_arena {
     size_t used; /* of the last block */
 } pc_arena;
 
-/* Memory of the host that the device reads and writes; it only grows. */
-typedef struct pc_pinned {
-    char *memory;
-    size_t bytes;
-} pc_pinned;
-
 typedef struct pc_cuda {
     int index;
     cudaStream_t stream;
     struct cudaDeviceProp properties;
-    pc_arena arena;            /* one operation */
-    pc_arena icp_arena;        /* a registration, from icp_target to icp_end */
-    void *icp;                 /* state of a registration in progress, else NULL */
-    void *sample_plan;         /* of the last clouds that were sampled, or NULL */
-    void *voxels;              /* the table of voxels, kept for the next call, or NULL */
-    void *ndt;                 /* memory of registrations by ndt, kept between calls, or NULL */
-    void *depth;               /* memory of projective registrations, kept between calls, or NULL */
-    void *scans;               /* memory of scans that are prepared, kept between calls, or NULL */
-    pc_pinned chunks;          /* two, for copies of large arrays, */
-    cudaEvent_t chunk_free[2]; /* and when each may be written again */
+    pc_arena arena;     /* one operation */
+    pc_arena icp_arena; /* a registration, from icp_target to icp_end */
+    void *icp;          /* state of a registration in progress, else NULL */
+    void *sample_plan;  /* of the last clouds that were sampled, or NULL */
+    void *voxels;       /* the table of voxels, kept for the next call, or NULL */
+    void *ndt;          /* memory of registrations by ndt, kept between calls, or NULL */
+    void *depth;        /* memory of projective registrations, kept between calls, or NULL */
+    void *scans;        /* memory of scans that are prepared, kept between calls, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {
@@ -107,6 +99,12 @@ static inline void *pc_cuda_exchange_stream(pcgpu_context *context, void *stream
     return before;
 }
 
+/* Memory of the host that the device reads and writes; it only grows. */
+typedef struct pc_pinned {
+    char *memory;
+    size_t bytes;
+} pc_pinned;
+
 static inline pcgpu_status pc_take_pinned(pcgpu_context *context, pc_pinned *p, size_t bytes) {
     if (bytes > p->bytes) {
         const size_t size = bytes + bytes / 4;
@@ -118,8 +116,7 @@ static inline pcgpu_status pc_take_pinned(pcgpu_context *context, pc_pinned *p, 
     return PCGPU_OK;
 }
 
-/* Copies to or from the device on the context's stream; _down waits for it, and after _up the memory of the host may
- * change (copies.cu). */
+/* Copies to or from the device on the context's stream; _down waits for it. */
 pcgpu_status pc_cuda_up(pcgpu_context *context, void *device, const void *host, size_t bytes);
 pcgpu_status pc_cuda_down(pcgpu_context *context, void *host, const void *device, size_t bytes);
 /* ARGUMENT when the memory, if it is not NULL, is not that of the context's device; `what` is in the message. */
@@ -138,7 +135,5 @@ void pc_cuda_ndt_free(pcgpu_context *context);
 void pc_cuda_depth_end(pcgpu_context *context);
 void pc_cuda_scan_end(pcgpu_context *context);
 }
-/* Likewise, of copies.cu. */
-void pc_cuda_copies_end(pcgpu_context *context);
 
 #endif
