@@ -175,7 +175,7 @@ while read -r folder most; do
 done << END
 cmd 20730
 lib 47010
-cuda 14280
+cuda 14180
 python 5600
 tests 47300
 END
