@@ -1,7 +1,7 @@
-"""filters.py BUILD [cuda]: pcgpu filter beside Open3D, scikit-learn and SciPy, where they are installed, on one core: outliers, normals
-and clusters of a KITTI scan, and outliers of larger clouds of the same street. Results are compared before a time is printed. Times of
-pcgpu are those of the whole operation in memory, by --json, the least of five processes; of the others the least of three calls.
-With cuda: pcgpu on the GPU beside itself on all cores."""
+"""filters.py BUILD [cuda]: pcgpu filter beside Open3D, Patchwork++, scikit-learn and SciPy, where they are installed, on one core:
+outliers, normals, ground and clusters of a KITTI scan, and outliers of larger clouds of the same street. Results are compared before a
+time is printed. Times of pcgpu are those of the whole operation in memory, by --json, the least of five processes; of the others the
+least of three calls. With cuda: pcgpu on the GPU beside itself on all cores."""
 import json
 import os
 import pathlib
@@ -56,6 +56,7 @@ def row(what, mine, name, theirs, good):
 def one_core(path, points):
     xyz = points[:, :3].astype('f8')
     open3d, cluster, spatial = peer('open3d'), peer('sklearn.cluster'), peer('scipy.spatial')
+    patchwork = peer('pypatchworkpp')
     left, seconds = ours(path, '--outliers', '20,2')
     if open3d:
         cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(xyz))
@@ -75,6 +76,14 @@ def one_core(path, points):
         _, theirs = least(lambda: cloud.estimate_normals(open3d.geometry.KDTreeSearchParamKNN(16)))
         error = np.linalg.norm(np.cross(with_normals[:, -4:-1], np.asarray(cloud.normals)), axis=1)
         row('normals, k 16', seconds, 'Open3D', theirs, np.quantile(error[with_normals[:, -1] < 0.01], 0.999) < 1e-5)
+    labelled, seconds = ours(path, '--ground', '--label')
+    if patchwork:
+        params = patchwork.Parameters()
+        params.verbose = False
+        estimator = patchwork.patchworkpp(params)
+        _, theirs = least(lambda: estimator.estimateGround(points))
+        ground = np.isin(np.arange(len(points)), estimator.getGroundIndices())
+        row('ground', seconds, 'patchworkpp', theirs, ((labelled[:, -1] == 2) == ground).mean() > 0.9)
     above = points[points[:, 2] > -1.3]
     (path.parent / 'above.bin').write_bytes(above.tobytes())
     ids, seconds = ours(path.parent / 'above.bin', '--clusters', '0.5')
