@@ -17,7 +17,8 @@ from . import _native, filter, neighbors
 from ._boxes import points_in_boxes
 from ._clouds import Camera, Cloud, Mesh, depth_to_cloud, read, read_depth, write
 from ._maps import DepthLoops, Loops, Map
-from ._operations import devices, register, register_all, register_depth, register_pairs, sample, sample_batch
+from ._operations import devices, sample, sample_batch
+from ._registrations import register, register_all, register_depth, register_pairs
 from ._results import (Device, DeviceSampled, DeviceVoxels, Frame, Loop, LoopsResult, MapStats, Registration, Run, Sampled, SetCloud, SetLink, SetResult, VolumeCounts,
                        VolumeStats, Voxels)
 from ._sequences import DepthOdometry, Odometry, Volume

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 from . import _native
 from ._arrays import depth_image, device_name, kind_of, matrix, thread_count
 from ._clouds import Camera, Cloud, native_cloud
-from ._operations import Points, depth_params
-from ._results import Array, LoopsResult, MapStats, loops_result, map_stats
+from ._registrations import Points, depth_params
+from ._results import Array, LoopsResult, MapStats, Run, loops_result
 from ._sequences import _Closing
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class Map(_Closing):
     @property
     def stats(self) -> MapStats:
         """The size of the map, and how it ran."""
-        return map_stats(self._native.stats())
+        values = self._native.stats()
+        return MapStats(**{**values, 'run': Run(**values['run'])})
 
 
 class _Loops(_Closing):

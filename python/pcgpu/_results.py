@@ -393,11 +393,6 @@ def volume_stats(values: Dict[str, Any]) -> VolumeStats:
     return VolumeStats(**params, **values)
 
 
-def map_stats(values: Dict[str, Any]) -> MapStats:
-    values['run'] = Run(**values['run'])
-    return MapStats(**values)
-
-
 def loops_result(values: Dict[str, Any], kind: str) -> LoopsResult:
     values['loops'] = tuple(Loop(**{name: give(value, kind) for name, value in loop.items()}) for loop in values['loops'])
     return LoopsResult(**{name: give(value, kind) for name, value in values.items()})

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple
 from . import _native
 from ._arrays import depth_image, device_name, give, kind_of, matrix, thread_count
 from ._clouds import Camera, Cloud, Mesh, native_cloud
-from ._operations import Points, depth_params, register_params
+from ._registrations import Points, depth_params, register_params
 from ._results import Array, Frame, VolumeCounts, VolumeStats, frame, volume_counts, volume_stats
 
 if TYPE_CHECKING:
     from typing_extensions import Literal, Unpack
 
-    from ._operations import RegisterParams
+    from ._registrations import RegisterParams
 
 _RATE = 10.0  # scans per second where the caller gives no times, as in the program
 

@@ -108,9 +108,9 @@ class Signatures(Case):
 
     def test_parameters_of_others(self):
         """The typed dictionaries list the parameters of sample() and register()."""
-        tree = ast.parse((PACKAGE / '_operations.py').read_text())
         for function, others in ((pcgpu.sample, ('points', 'count', 'full')),
                                  (pcgpu.register, ('source', 'target', 'device', 'threads'))):
+            tree = ast.parse((PACKAGE / pathlib.Path(inspect.getfile(function)).name).read_text())
             listed = next(node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and
                           node.name == f'{function.__name__.title()}Params')
             names = [item.target.id for item in listed.body if isinstance(item, ast.AnnAssign)]
