@@ -28,8 +28,11 @@ static inline void pc_cloud_origin(const pcgpu_cloud *cloud, bool drop_origin, f
         origin[k] = drop_origin && cloud->offset[k] + (double)origin[k] == 0.0 ? origin[k] : NAN;
     }
 }
-static inline bool pc_is_at(const float origin[3], const float *p) {
+PC_HD_ALWAYS bool pc_is_at(const float origin[3], const float *p) {
     return p[0] == origin[0] && p[1] == origin[1] && p[2] == origin[2];
+}
+PC_HD_ALWAYS bool pc_is_usable(const float origin[3], const float *p) {
+    return pc_is_finite3(p[0], p[1], p[2]) && !pc_is_at(origin, p);
 }
 
 /* Features of voxels that have a row per point, with zeros up to the capacity of the voxel. */

@@ -3,12 +3,7 @@
 #ifndef PC_SCAN_MATH_H
 #define PC_SCAN_MATH_H
 
-#include "geometry.h"
-
-/* The rule of a usable point for hot loops. origin: see pc_cloud_origin. */
-PC_HD_ALWAYS int pc_is_usable(const float origin[3], const float *p) {
-    return pc_is_finite3(p[0], p[1], p[2]) && !(p[0] == origin[0] && p[1] == origin[1] && p[2] == origin[2]);
-}
+#include "cloud.h"
 
 /* ---- samples ----------------------------------------------------------------------------------------------------- */
 

@@ -155,7 +155,7 @@ void pc_points_list_rows(const pcgpu_cloud *cloud, bool drop_origin, int32_t *ro
     pc_cloud_origin(cloud, drop_origin, origin);
     for (int64_t i = 0, n = 0; i < cloud->rows; i++) {
         const float *p = cloud->data + i * cloud->columns;
-        if (pc_is_finite3(p[0], p[1], p[2]) && !pc_is_at(origin, p)) {
+        if (pc_is_usable(origin, p)) {
             rows[n++] = (int32_t)i;
         }
     }
