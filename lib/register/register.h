@@ -143,18 +143,12 @@ pc_register_fn pc_register_rescue;
 pc_register_fn pc_register_pair;
 
 /* Pairs, each by its parameters, on the back end that was chosen: ndt on CUDA in groups, on the CPU one pair per
- * thread, otherwise by `one` in turn (register_set.c). */
-pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                             const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
-                             pc_register_fn *one, pcgpu_registration *results);
-
-/* Pairs of clouds in the memory of a device, ndt from params->init (register_device.c). `settled` gets the parameters
- * of each pair. */
+ * thread, otherwise by `one` in turn (register_set.c). device: NULL, or clouds in the memory of a device, for which
+ * `params` is filled a group at a time (register_device.c). */
 struct pc_device_pairs;
-pcgpu_status pc_register_set_on_device(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                       struct pc_device_pairs *device, pcgpu_register_params *settled,
-                                       const pcgpu_pair *pairs, int count, pc_register_fn *one,
-                                       pcgpu_registration *results);
+pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
+                             const pcgpu_register_params *params, struct pc_device_pairs *device,
+                             const pcgpu_pair *pairs, int count, pc_register_fn *one, pcgpu_registration *results);
 
 /* Adds the time since `begin` to a stage and returns the time now. */
 static inline double pc_register_stage_end(pc_register_work *w, pc_register_stage which, double begin) {

@@ -72,8 +72,8 @@ static pcgpu_status register_prepared(pcgpu_context *context, const pc_backend *
     if (device && settled) {
         device->stream = stream;
         device->params = params;
-        status = pc_register_set_on_device(context, backend, run, device, settled, pairs, count, register_downloaded,
-                                           results);
+        device->settled = settled;
+        status = pc_register_set(context, backend, run, settled, device, pairs, count, register_downloaded, results);
     } else {
         status = pc_fail_memory(context, sizeof *device + (size_t)count * sizeof *settled, "the pairs");
     }

@@ -11,6 +11,7 @@ enum { PC_GROUP_PAIRS = 64, PC_GROUP_POINTS = 1 << 24 };
 typedef struct pc_device_pairs {
     void *stream;                             /* what writes the clouds */
     const pcgpu_register_params *params;      /* of all pairs */
+    pcgpu_register_params *settled;           /* of each */
     pc_device_scan scans[2 * PC_GROUP_PAIRS]; /* of the group: source and target of each pair */
 } pc_device_pairs;
 

@@ -21,7 +21,7 @@ static pcgpu_status register_pairs(pcgpu_context *context, const pc_backend *bac
     for (int i = 0; i < count; i++) {
         PC_TRY_OR(done, status, pc_register_settle_scan(context, params, pairs[i].target, &settled[i]));
     }
-    status = pc_register_set(context, backend, run, settled, pairs, count, pc_register_pair, results);
+    status = pc_register_set(context, backend, run, settled, NULL, pairs, count, pc_register_pair, results);
 done:
     free(settled);
     return status;

@@ -17,10 +17,9 @@ typedef struct pair_set {
     int count;
     pc_register_fn *one;
     pcgpu_registration *results;
-    pc_device_pairs *device;        /* where the clouds are in the memory of a device, else NULL */
-    pcgpu_register_params *settled; /* then: `params`, which a group gets when it is prepared */
-    pthread_mutex_t mutex;          /* guards what follows, and the context's error */
-    int failing;                    /* the first pair that failed, in their order, and how; `count`: none */
+    pc_device_pairs *device; /* where the clouds are in the memory of a device, else NULL */
+    pthread_mutex_t mutex;   /* guards what follows, and the context's error */
+    int failing;             /* the first pair that failed, in their order, and how; `count`: none */
     pcgpu_status failed;
 } pair_set;
 
@@ -174,7 +173,7 @@ static void conclude_pair(void *state, int i) {
 static pcgpu_status run_group(pair_set *set, int first, int count, group *g) {
     const preparation p = {set, first, count, g};
     if (set->device) {
-        PC_TRY(pc_device_prepare(set->context, set->device, set->pairs + first, count, set->settled + first));
+        PC_TRY(pc_device_prepare(set->context, set->device, set->pairs + first, count, set->device->settled + first));
     }
     for (int i = 0; i < count; i++) {
         g->source[i] = g->target[i] = (pc_scan){0};
@@ -278,43 +277,24 @@ static pcgpu_status run_a_thread_each(pair_set *set) {
 }
 
 pcgpu_status pc_register_set(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                             const pcgpu_register_params *params, const pcgpu_pair *pairs, int count,
-                             pc_register_fn *one, pcgpu_registration *results) {
+                             const pcgpu_register_params *params, pc_device_pairs *device, const pcgpu_pair *pairs,
+                             int count, pc_register_fn *one, pcgpu_registration *results) {
     pair_set set = {.context = context,
                     .backend = backend,
                     .params = params,
+                    .device = device,
                     .run = *run,
                     .pairs = pairs,
                     .count = count,
                     .one = one,
                     .results = results,
                     .failing = count};
-    const bool together =
-        params->method == PCGPU_REGISTER_NDT && params->search != PCGPU_SEARCH_ALWAYS && backend->ndt->concurrent_jobs;
+    const bool together = device || (params->method == PCGPU_REGISTER_NDT && params->search != PCGPU_SEARCH_ALWAYS &&
+                                     backend->ndt->concurrent_jobs);
     const bool spread = backend == context->cpu && context->threads > 1 && count >= context->threads;
     set.run.threads = spread ? 1 : run->threads;
     pthread_mutex_init(&set.mutex, NULL);
     pcgpu_status status = together ? run_groups(&set) : spread ? run_a_thread_each(&set) : run_in_turn(&set);
-    pthread_mutex_destroy(&set.mutex);
-    return status;
-}
-
-pcgpu_status pc_register_set_on_device(pcgpu_context *context, const pc_backend *backend, const pcgpu_run *run,
-                                       pc_device_pairs *device, pcgpu_register_params *settled, const pcgpu_pair *pairs,
-                                       int count, pc_register_fn *one, pcgpu_registration *results) {
-    pair_set set = {.context = context,
-                    .backend = backend,
-                    .params = settled,
-                    .run = *run,
-                    .pairs = pairs,
-                    .count = count,
-                    .one = one,
-                    .results = results,
-                    .device = device,
-                    .settled = settled,
-                    .failing = count};
-    pthread_mutex_init(&set.mutex, NULL);
-    const pcgpu_status status = run_groups(&set);
     pthread_mutex_destroy(&set.mutex);
     return status;
 }

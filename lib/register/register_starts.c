@@ -121,7 +121,7 @@ static pcgpu_status do_start(trials *t, int i) {
         for (int k = 0; k < count; k++) {
             pairs[k] = t->pair;
         }
-        status = pc_register_set(t->context, t->backend, t->run, params, pairs, count, register_once, results);
+        status = pc_register_set(t->context, t->backend, t->run, params, NULL, pairs, count, register_once, results);
     }
     if (count == 1 || status != PCGPU_OK) { /* several jobs take more memory than one */
         count = 1;

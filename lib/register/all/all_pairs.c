@@ -156,7 +156,8 @@ static pcgpu_status register_list(pc_all *a, const chosen *list, int count) {
     do {
         status = pc_register_choose(a->context, params, points, count, &a->run, &backend);
         if (status == PCGPU_OK) {
-            status = pc_register_set(a->context, backend, &a->run, params, pairs, count, pc_register_pair, results);
+            status =
+                pc_register_set(a->context, backend, &a->run, params, NULL, pairs, count, pc_register_pair, results);
         }
     } while (pc_goes_to_cpu(a->context, backend, status));
     a->registered += count;
