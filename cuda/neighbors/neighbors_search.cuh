@@ -172,14 +172,14 @@ __device__ static void search_tree(const pc_neighbors_call &call, const pc_neigh
 
 template <int K>
 __device__ static void write_mean(const pc_neighbors_call &call, const pc_group<K> &g, int64_t record) {
-    pc_neighbor_mean mean = {0.0, 0};
+    double sum = 0.0, count = 0.0;
 #pragma unroll(K <= 64 ? K : 1)
     for (int j = 0; j < K; j++) {
         if (j < call.k - 1) {
-            pc_neighbor_mean_add(&mean, g.list.key[j]);
+            pc_neighbor_mean_add((int32_t)(g.list.key[j] >> 32), &sum, &count);
         }
     }
-    call.means[record] = pc_neighbor_mean_of(&mean);
+    call.means[record] = pc_neighbor_mean_of(sum, count);
 }
 
 template <int K, pc_neighbors_mode MODE>

@@ -1,7 +1,6 @@
 /* Neighbours on the CPU: each thread searches the tree of the points for groups of queries, which are the leaves of a
  * tree of their own. Children of a node are visited in the order of their distance from the middle of the group. */
-#include "neighbors_list.h"
-#include "neighbors_tree.h"
+#include "neighbors_group.h"
 
 #include <stdlib.h>
 
@@ -11,39 +10,12 @@ enum {
     GROUPS_PER_POLL = 8
 };
 
-typedef struct search {
-    const pc_neighbors_job *job;
-    const pc_neighbors_tree *points, *queries;
-    int64_t points_begin, queries_begin; /* records of the clouds */
-    int room, stride;                    /* keys per list; from a list to the next one */
-    int parts;
-    int64_t *keys; /* of each part: PC_LEAF lists */
-    pc_simd simd;
-    pcgpu_context *context;
-} search;
-
-/* A group of queries and what is open of the tree. */
-typedef struct group {
-    int64_t id;
-    int queries;
-    float low[3], high[3], middle[3];
-    const float *at[3];      /* PC_LEAF */
-    int32_t limit[PC_LEAF];  /* of each list */
-    int32_t counts[PC_LEAF]; /* points within the radius, for k = 0 */
-    int32_t largest;         /* limit */
-    int32_t highest;         /* record of all lists, where all have k points at the places of their queries */
-    int64_t node[PC_NEIGHBORS_LEVELS];
-    uint32_t open[PC_NEIGHBORS_LEVELS]; /* children to be visited */
-    int32_t far[PC_NEIGHBORS_LEVELS][PC_LEAF], near[PC_NEIGHBORS_LEVELS][PC_LEAF];
-} group;
-
-/* ---- lists ------------------------------------------------------------------------------------------------------- */
+/* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
 /* Offers the points of a leaf to query q; `valid` has a bit for each. */
 PC_INLINE void scan_leaf(const search *s, group *g, int q, int64_t leaf, uint32_t valid, int64_t *keys) {
     const pc_neighbors_tree *t = s->points;
     const bool first = s->job->first;
-    const int room = s->room;
     const float *x = t->at[0] + leaf * PC_LEAF, *y = t->at[1] + leaf * PC_LEAF, *z = t->at[2] + leaf * PC_LEAF;
     const float qx = g->at[0][q], qy = g->at[1][q], qz = g->at[2][q];
     const int32_t *rows = t->rows + leaf * PC_LEAF, limit = g->limit[q];
@@ -64,14 +36,16 @@ PC_INLINE void scan_leaf(const search *s, group *g, int q, int64_t leaf, uint32_
     if (mask == 0) {
         return;
     }
-    for (; mask; mask &= mask - 1) {
-        const int c = __builtin_ctz(mask);
-        const int64_t key = first ? rows[c] : pc_neighbor_key(bits[c], rows[c]);
-        if (key < keys[0]) {
-            insert(keys, room, key);
+    if (s->job->means) {
+        offer_bits(bits_of(keys), s->blocks, bits, mask);
+    } else {
+        int64_t from[PC_LEAF];
+        for (int c = 0; c < PC_LEAF; c++) {
+            from[c] = first ? rows[c] : pc_neighbor_key(bits[c], rows[c]);
         }
+        offer_keys(keys, s->blocks, from, mask);
     }
-    g->limit[q] = pc_neighbor_limit(first, s->job->squared, keys[0], !s->job->means);
+    g->limit[q] = limit_of(s, keys);
 }
 
 /* A bit for each query whose list may change by a point in box c of `b`. */
@@ -85,48 +59,6 @@ PC_INLINE uint32_t near_queries(const group *g, const pc_boxes *b, int c) {
         near |= pc_float_bits((dx * dx + dy * dy) + dz * dz) < g->limit[q] ? 1u << q : 0u;
     }
     return near & UINT32_MAX >> (PC_LEAF - g->queries);
-}
-
-/* After lists have changed. */
-PC_INLINE void find_largest(const search *s, group *g, const int64_t *keys) {
-    int32_t largest = 0;
-    for (int q = 0; q < PC_LEAF; q++) {
-        largest = g->limit[q] > largest ? g->limit[q] : largest;
-    }
-    g->largest = largest;
-    for (int q = 0; q < g->queries && largest == 1 && s->job->k > 0; q++) {
-        const int32_t index = (int32_t)(keys[(int64_t)q * s->stride] & INT32_MAX);
-        g->highest = q > 0 && g->highest > index ? g->highest : index;
-    }
-}
-
-/* The lists of nearest points of the leaf that the queries are. */
-PC_INLINE void begin_lists(const search *s, group *g, int64_t *keys) {
-    const pc_neighbors_tree *t = s->points;
-    const float *x = t->at[0] + g->id * PC_LEAF, *y = t->at[1] + g->id * PC_LEAF, *z = t->at[2] + g->id * PC_LEAF;
-    const int64_t empty = pc_neighbor_empty(false, s->job->squared);
-    const int k = s->job->k;
-    key_columns m;
-    for (int first = 0; first < g->queries; first += SORT_LANES) {
-        for (int c = 0; c < PC_LEAF; c++) {
-            const int32_t row = t->rows[g->id * PC_LEAF + c];
-            for (int w = 0; w < SORT_LANES; w++) {
-                const int q = first + w;
-                const int64_t key =
-                    pc_neighbor_key(pc_float_bits(pc_squared_distance(x[c], y[c], z[c], x[q], y[q], z[q])), row);
-                m.key[c][w] = (c < g->queries && key < empty ? key : empty) + SORT_OFFSET;
-            }
-        }
-        sort_columns(&m);
-        for (int w = 0; w < SORT_LANES && first + w < g->queries; w++) {
-            int64_t *list = keys + (int64_t)(first + w) * s->stride;
-            for (int j = 0; j < k && j < PC_LEAF; j++) {
-                list[k - 1 - j] = m.key[j][w] - SORT_OFFSET;
-            }
-            g->limit[first + w] = pc_neighbor_limit(false, s->job->squared, list[0], !s->job->means);
-        }
-    }
-    find_largest(s, g, keys);
 }
 
 PC_INLINE void scan_for_all(const search *s, group *g, int64_t leaf, int64_t *keys) {
@@ -248,59 +180,6 @@ PC_INLINE void search_tree(const search *s, group *g, int64_t *keys) {
 
 /* ---- groups ------------------------------------------------------------------------------------------------------ */
 
-/* The distances of the points of the lowest indices, which their keys do not have. */
-static void find_distances(const search *s, const group *g, int q, const int32_t *indices, int32_t count, float *to) {
-    const pcgpu_clouds *c = &s->job->points;
-    for (int32_t j = 0; j < count; j++) {
-        const float *p = c->data + (s->points_begin + indices[j]) * c->stride;
-        to[j] = sqrtf(pc_squared_distance(p[0], p[1], p[2], g->at[0][q], g->at[1][q], g->at[2][q]));
-    }
-}
-
-static void write_means(const search *s, const group *g, const int64_t *keys) {
-    const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
-    for (int q = 0; q < g->queries; q++, keys += s->stride) {
-        pc_neighbor_mean mean = {0};
-        for (int j = 0; j < s->job->k - 1; j++) {
-            pc_neighbor_mean_add(&mean, keys[j]);
-        }
-        s->job->means[s->queries_begin + rows[q]] = pc_neighbor_mean_of(&mean);
-    }
-}
-
-PC_INLINE void write_lists(const search *s, const group *g, const int64_t *keys) {
-    const pc_neighbors_job *job = s->job;
-    const int64_t empty = pc_neighbor_empty(job->first, job->squared);
-    if (job->means) {
-        write_means(s, g, keys);
-        return;
-    }
-    const int32_t *rows = s->queries->rows + g->id * PC_LEAF;
-    const int k = job->k;
-    int32_t indices[PCGPU_NEIGHBORS_MOST];
-    float distances[PCGPU_NEIGHBORS_MOST];
-    for (int q = 0; q < g->queries; q++, keys += s->stride) {
-        const int64_t record = s->queries_begin + rows[q];
-        int32_t count = 0;
-        for (int j = 0; j < k; j++) {
-            const int64_t key = keys[k - 1 - j];
-            const bool there = key < empty;
-            indices[j] = (int32_t)(key & INT32_MAX);
-            count += there;
-        }
-        for (int j = 0; j < k && job->lists.distances; j++) {
-            distances[j] = sqrtf(pc_bits_float((int32_t)(keys[k - 1 - j] >> 32)));
-        }
-        if (job->first && job->lists.distances) {
-            find_distances(s, g, q, indices, count, distances);
-        }
-        write_entries(job, record * k, s->points_begin, count, indices, distances);
-        if (job->lists.counts) {
-            job->lists.counts[record] = k == 0 ? g->counts[q] : count;
-        }
-    }
-}
-
 PC_INLINE void search_group(const search *s, int64_t id, int64_t *keys) {
     const pc_neighbors_job *job = s->job;
     const pc_boxes *b = &s->queries->level[0][id / PC_LEAF];
@@ -315,14 +194,21 @@ PC_INLINE void search_group(const search *s, int64_t id, int64_t *keys) {
     g.largest = pc_neighbor_limit(job->first, job->squared, empty, !job->means);
     for (int q = 0; q < PC_LEAF; q++) {
         g.limit[q] = q < g.queries ? g.largest : 0;
-        for (int j = 0; j < s->stride; j++) {
+        for (int j = 0; j < s->stride && !job->means; j++) {
             keys[q * s->stride + j] = j < job->k ? empty : -1;
+        }
+        for (int j = 0; j < 2 * s->stride && job->means; j++) {
+            bits_of(keys + q * s->stride)[j] = j < job->k ? PC_INFINITE_BITS : -1;
         }
     }
     if (s->points->n > 0) {
         search_tree(s, &g, keys);
     }
-    write_lists(s, &g, keys);
+    if (job->means) {
+        write_means(s, &g, keys);
+    } else {
+        write_lists(s, &g, keys);
+    }
 }
 
 PC_INLINE void search_part(const search *s, int part) {
@@ -345,17 +231,18 @@ static void run_part(void *state, int part) {
 
 static pcgpu_status search_cloud(pcgpu_context *context, const pc_neighbors_job *job, int64_t cloud, bool same) {
     pc_neighbors_tree points, queries = {0};
+    const int each = job->means ? PC_LIST_BITS : PC_LIST_KEYS;
     search s = {.job = job,
                 .points = &points,
                 .queries = same ? &points : &queries,
                 .points_begin = pc_clouds_begin(&job->points, cloud),
                 .queries_begin = pc_clouds_begin(&job->queries, cloud),
-                .room = (job->k + PC_LIST_KEYS - 1) / PC_LIST_KEYS * PC_LIST_KEYS,
-                .stride = (job->k + PC_LIST_KEYS - 1) / PC_LIST_KEYS * PC_LIST_KEYS + PC_LIST_KEYS,
+                .blocks = job->k > 0 ? (job->k + each - 1) / each : 1,
                 .simd = pc_context_simd(context),
                 .context = context};
     const int64_t end = pc_clouds_begin(&job->queries, cloud + 1);
     pcgpu_status status;
+    s.stride = s.blocks * PC_LIST_KEYS;
     PC_TRY(pc_neighbors_tree_build(context, &job->points, cloud, &points));
     PC_TRY_OR(done, status, same ? PCGPU_OK : pc_neighbors_tree_build(context, &job->queries, cloud, &queries));
     if (s.queries->n < end - s.queries_begin) {

@@ -36,23 +36,17 @@ PC_HD_ALWAYS int32_t pc_neighbor_limit(bool first, float squared, int64_t larges
     return first ? bits : (int32_t)(largest >> 32) + (!ties || (squared < INFINITY && largest >> 32 >= bits) ? 0 : 1);
 }
 
-/* Sums the distances of a list, from its largest key on, without the last one: the query itself. Squared distances
- * beyond float32 are left out. */
-typedef struct pc_neighbor_mean {
-    double sum;
-    int count;
-} pc_neighbor_mean;
-
-PC_HD_ALWAYS void pc_neighbor_mean_add(pc_neighbor_mean *m, int64_t key) {
-    if (key >> 32 < PC_INFINITE_BITS) {
-        m->sum += (double)sqrtf(pc_bits_float((int32_t)(key >> 32)));
-        m->count++;
-    }
+/* Adds a distance, by the bits of its square, to the sum and the count of a mean: from the largest of a list on,
+ * without the last one, the query itself. Squared distances beyond float32 are left out. */
+PC_HD_ALWAYS void pc_neighbor_mean_add(int32_t bits, double *sum, double *count) {
+    const double distance = (double)sqrtf(pc_bits_float(bits));
+    *sum += bits < PC_INFINITE_BITS ? distance : 0.0;
+    *count += bits < PC_INFINITE_BITS ? 1.0 : 0.0;
 }
 
 /* -1: the query has no other point. */
-PC_HD_ALWAYS double pc_neighbor_mean_of(const pc_neighbor_mean *m) {
-    return m->count > 0 ? m->sum / (double)m->count : -1.0;
+PC_HD_ALWAYS double pc_neighbor_mean_of(double sum, double count) {
+    return count > 0.0 ? sum / count : -1.0;
 }
 
 /* The distance between two intervals. */
