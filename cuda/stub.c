@@ -81,6 +81,10 @@ pcgpu_status pc_cuda_in_boxes_device(pcgpu_context *context, void *stream, const
     return start(context);
 }
 
+pcgpu_status pc_cuda_find_outliers_device(pcgpu_context *context, void *stream, const pc_outliers_job *job) {
+    return start(context);
+}
+
 pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *stream, const pc_neighbors_job *job) {
     return start(context);
 }

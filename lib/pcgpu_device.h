@@ -68,4 +68,12 @@ pcgpu_status pcgpu_register_device(pcgpu_context *context, void *stream, const p
  * Errors: as pcgpu_points_in_boxes, and as pcgpu_neighbors_device. */
 pcgpu_status pcgpu_points_in_boxes_device(pcgpu_context *context, void *stream, const pcgpu_clouds *points,
                                           const float *boxes, int64_t count, int32_t *first, uint8_t *inside);
+
+/* pcgpu_find_outliers and pcgpu_find_sparse of `rows` records of `columns` floats, one after the other; data and mask
+ * are in device memory.
+ * Errors: as those, and as pcgpu_neighbors_device. */
+pcgpu_status pcgpu_find_outliers_device(pcgpu_context *context, void *stream, const float *data, int64_t rows,
+                                        int columns, int k, double sigmas, uint8_t *mask);
+pcgpu_status pcgpu_find_sparse_device(pcgpu_context *context, void *stream, const float *data, int64_t rows,
+                                      int columns, float radius, int64_t others, uint8_t *mask);
 #endif

@@ -119,6 +119,7 @@ static void stop_device(pcgpu_context *context) {
         pc_cuda_scan_end(context);
         pc_arena_free(&cuda->arena);
         pc_arena_free(&cuda->icp_arena);
+        pc_arena_free(&cuda->filter_arena);
         cudaStreamDestroy(cuda->stream);
         free(cuda->sample_plan);
         free(cuda);

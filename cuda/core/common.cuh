@@ -51,14 +51,15 @@ typedef struct pc_cuda {
     int index;
     cudaStream_t stream;
     struct cudaDeviceProp properties;
-    pc_arena arena;     /* one operation */
-    pc_arena icp_arena; /* a registration, from icp_target to icp_end */
-    void *icp;          /* state of a registration in progress, else NULL */
-    void *sample_plan;  /* of the last clouds that were sampled, or NULL */
-    void *voxels;       /* the table of voxels, kept for the next call, or NULL */
-    void *ndt;          /* memory of registrations by ndt, kept between calls, or NULL */
-    void *depth;        /* memory of projective registrations, kept between calls, or NULL */
-    void *scans;        /* memory of scans that are prepared, kept between calls, or NULL */
+    pc_arena arena;        /* one operation */
+    pc_arena icp_arena;    /* a registration, from icp_target to icp_end */
+    pc_arena filter_arena; /* a filter, around its search */
+    void *icp;             /* state of a registration in progress, else NULL */
+    void *sample_plan;     /* of the last clouds that were sampled, or NULL */
+    void *voxels;          /* the table of voxels, kept for the next call, or NULL */
+    void *ndt;             /* memory of registrations by ndt, kept between calls, or NULL */
+    void *depth;           /* memory of projective registrations, kept between calls, or NULL */
+    void *scans;           /* memory of scans that are prepared, kept between calls, or NULL */
 } pc_cuda;
 
 static inline pc_cuda *pc_cuda_of(pcgpu_context *context) {

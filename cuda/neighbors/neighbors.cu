@@ -249,6 +249,7 @@ static pcgpu_status lay_out_wave(pcgpu_context *context, pc_carving *m, const pc
     PC_TRY(same ? PCGPU_OK : lay_out(context, m, queries, &to->queries));
     to->lists = *l;
     if (!host) {
+        to->means = job->means ? job->means + begin : NULL;
         to->points_data = (float *)job->points.data + pc_clouds_begin(&job->points, points->first) * job->points.stride;
         to->queries_data = (float *)job->queries.data + begin * job->queries.stride;
         to->lists.indices = (char *)l->indices + begin * k * l->index_bytes;
@@ -358,6 +359,10 @@ extern "C" pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *s
     const pcgpu_status status = run_waves(context, job, false);
     pc_cuda_exchange_stream(context, own);
     return status;
+}
+
+extern "C" pcgpu_status pc_cuda_neighbors_run(pcgpu_context *context, const pc_neighbors_job *job) {
+    return run_waves(context, job, false);
 }
 
 static pcgpu_status search_host(pcgpu_context *context, const pc_neighbors_job *job) {

@@ -8,6 +8,13 @@ void pcgpu_neighbors_params_init_sized(pcgpu_neighbors_params *params, size_t st
     pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
 
+pcgpu_status pc_neighbors_check_radius(pcgpu_context *context, float radius) {
+    return radius > 0.0f && isfinite(radius * radius)
+               ? PCGPU_OK
+               : pc_fail(context, PCGPU_ERROR_ARGUMENT, "a radius of %g m; give a number above 0 and up to 1e19",
+                         (double)radius);
+}
+
 static pcgpu_status check_params(pcgpu_context *context, const pcgpu_neighbors_params *p) {
     PC_TRY(pc_struct_check(context, "pcgpu_neighbors_params", p->struct_size, sizeof *p));
     if (p->k < 0 || p->k > PCGPU_NEIGHBORS_MOST) {
@@ -18,11 +25,7 @@ static pcgpu_status check_params(pcgpu_context *context, const pcgpu_neighbors_p
         return pc_fail(context, PCGPU_ERROR_ARGUMENT, "neighbours in order %d; give NEAREST or FIRST", (int)p->order);
     }
     const bool unlimited = p->radius == 0.0f && p->order == PCGPU_NEIGHBORS_NEAREST && p->k > 0;
-    if (!unlimited && !(p->radius > 0.0f && isfinite(p->radius * p->radius))) {
-        return pc_fail(context, PCGPU_ERROR_ARGUMENT, "a radius of %g m; give a number above 0 and up to 1e19",
-                       (double)p->radius);
-    }
-    return PCGPU_OK;
+    return unlimited ? PCGPU_OK : pc_neighbors_check_radius(context, p->radius);
 }
 
 static pcgpu_status make_job(pcgpu_context *context, const pcgpu_clouds *points, const pcgpu_clouds *queries,

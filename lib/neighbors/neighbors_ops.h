@@ -30,8 +30,13 @@ typedef struct pc_neighbors_ops {
 pcgpu_status pc_neighbors_means(pcgpu_context *context, const pcgpu_clouds *clouds, int k, double *means,
                                 pcgpu_run *run);
 
+/* Errors: ARGUMENT (not above 0, or above 1e19). */
+pcgpu_status pc_neighbors_check_radius(pcgpu_context *context, float radius);
+
 /* The search with arrays in device memory, on a stream of the caller. */
 pcgpu_status pc_cuda_neighbors_device(pcgpu_context *context, void *stream, const pc_neighbors_job *job);
+/* The same on the stream of the context, for other operations of CUDA. */
+pcgpu_status pc_cuda_neighbors_run(pcgpu_context *context, const pc_neighbors_job *job);
 
 #ifdef __cplusplus
 }

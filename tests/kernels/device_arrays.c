@@ -79,6 +79,7 @@ int main(int argc, char **argv) {
     }
     if (!path && argc < 3) {
         check_device_sample(&bed);
+        check_device_filter(&bed);
         check_device_neighbors(&bed);
         check_device_voxelize(&bed);
     }

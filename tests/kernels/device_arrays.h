@@ -22,10 +22,10 @@ void expect(bool good, const char *what, int64_t a, int64_t b);
 enum { KINDS = 6 };
 void fill_records(float *p, int64_t stride, int64_t rows, int kind);
 
-/* device_sample.c, device_neighbors.c, device_register.c, device_voxelize.c. Times of a scan: of the device from a
- * graph, of the host over 1,000 calls. */
+/* device_sample.c, device_filter.c, ... Times of a scan: of the device from a graph, of the host over 1,000 calls. */
 void check_device_sample(const device_bed *bed);
 void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t picks);
+void check_device_filter(const device_bed *bed);
 void check_device_neighbors(const device_bed *bed);
 void time_device_neighbors(const device_bed *bed, const pcgpu_cloud *scan);
 void check_device_register(const device_bed *bed, bool few); /* few: for tools that are slow */
