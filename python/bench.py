@@ -205,6 +205,19 @@ def neighbor_rows(points, on_gpu):
     print(f'| brute force of PyTorch, k = {k} | {1e6 * (time.perf_counter() - begin):.0f} | |')
 
 
+def outlier_rows(points, on_gpu):
+    """Streets of copies of the scan, as in tests/bench/filters.py."""
+    print('\n| outliers, k = 20, PyTorch | device, us per replay | host, us per call |\n|---|---|---|')
+    for count in (len(points), 1000000, 10000000):
+        copies = -(-count // len(points))
+        street = torch.cat([on_gpu + torch.tensor([200.0 * i, 0, 0, 0], device='cuda') for i in range(copies)])[:count]
+        street[:, :3] += 0.002 * torch.randn((count, 3), device='cuda')
+        if count < 5e6 and not np.array_equal(pcgpu.filter.outliers(street).cpu().numpy(),
+                                              pcgpu.filter.outliers(street.cpu().numpy(), device='cpu')):
+            raise SystemExit('outliers differ from those of the CPU')
+        device_row(f'{count:,} points', lambda: pcgpu.filter.outliers(street), 20)
+
+
 def main():
     path = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parents[1] / 'testdata/street.bin'
     points = np.fromfile(path, '<f4').reshape(-1, 4)
@@ -212,6 +225,8 @@ def main():
     numpy_rows(points)
     on_gpu = torch_rows(points) if torch and torch.cuda.is_available() else None
     neighbor_rows(points, on_gpu)
+    if on_gpu is not None:
+        outlier_rows(points, on_gpu)
     pair_rows(points, on_gpu)
 
 

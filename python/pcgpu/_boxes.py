@@ -60,10 +60,7 @@ def points_in_boxes(points: Array, boxes: Array, *, convention: Literal['lidar',
         call(layout, address(held), count, *both, *where)
     if result == 'first':
         return out if on_gpu else give(out, kind_of(points))
-    if on_gpu:
-        mask = out.bool() if place.torch else out.view('bool')
-    else:
-        mask = out.view(bool)
+    mask = place.bools(out) if on_gpu else out.view(bool)
     if result == 'mask':
         return mask if on_gpu else give(mask, kind_of(points))
     if on_gpu:

@@ -81,6 +81,25 @@ class Place:
         with self.points.device:
             return sys.modules['cupy'].where(where, array.dtype.type(value), array)
 
+    def flags(self, mask: Any) -> Any:
+        """A copy of a mask of the records, a byte each; ones for None."""
+        rows = len(self.points)
+        if mask is None:
+            flags = self.array((rows,), 'uint8')
+            flags[...] = 1
+            return flags
+        if self.torch:
+            values = self.torch.as_tensor(mask, device=self.points.device)
+        else:
+            with self.points.device:
+                values = sys.modules['cupy'].asarray(mask)
+        if tuple(values.shape) != (rows,) or not str(values.dtype).endswith('bool'):
+            raise ValueError(f'the shape of mask is {tuple(values.shape)} and its type {values.dtype}; give ({rows},) bool')
+        return values.to(self.torch.uint8) if self.torch else values.astype('uint8')
+
+    def bools(self, flags: Any) -> Any:
+        return flags.bool() if self.torch else flags.view('bool')
+
     def address(self, array: Any) -> Optional[int]:
         return None if array is None else array.data_ptr() if self.torch else array.data.ptr
 

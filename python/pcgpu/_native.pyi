@@ -21,6 +21,9 @@ def points_in_boxes(points: tuple, boxes: object, count: int, first: object | No
 def points_in_boxes_device(points: tuple, boxes: object, count: int, first: object | None, inside: object | None, device: int, stream: int) -> None:
     """The boxes of records on a GPU."""
 
+def find_outliers_device(points: tuple, sparse: bool, count: int, limit: float, mask: object, device: int, stream: int) -> None:
+    """Clears the mask on a GPU of outliers."""
+
 def voxelize_device(points: tuple, params: dict, voxels: tuple, device: int, stream: int) -> None:
     """The voxels of a cloud on a GPU."""
 

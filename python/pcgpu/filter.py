@@ -7,7 +7,8 @@
 
 `points` is (N, C) float32, x y z first, in metres, or a Cloud; `mask` (N,) bool has the records that take part (None = all).
 A record with a coordinate that is not finite never does. device and threads are as in pcgpu.sample(). Results are arrays of
-the kind of `points`; PyTorch tensors and CuPy arrays in GPU memory go through the host and come back.
+the kind of `points`. outliers() and sparse() take PyTorch tensors and CuPy arrays in GPU memory where they are, on the current
+stream; the others copy them to the host and back.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 
 import numpy as np
 
-from . import _native
+from . import _device, _native
 from ._arrays import device_name, give, kind_of, thread_count, to_numpy
 from ._clouds import Cloud, Points, native_cloud
 
@@ -92,6 +93,12 @@ def clusters(points: Points, distance: float = 0.5, *, core: int = 1, least: int
 
 def _outliers(points: Points, is_sparse: bool, count: int, limit: float, mask: Optional[Array], device: Any,
               threads: Optional[int]) -> Array:
+    if _device.is_on_gpu(points):
+        place = _device.Place(points, 'points', 2)
+        flags = place.flags(mask)
+        _native.find_outliers_device((place.address(place.points), *place.points.shape), is_sparse, int(count), float(limit),
+                                     place.address(flags), place.device, place.stream)
+        return place.bools(flags)
     parts, _ = native_cloud(points)
     bytes_ = _part_of(mask, len(parts[0]))
     _native.find_outliers(parts, is_sparse, int(count), float(limit), bytes_.ctypes.data, device_name(device),

@@ -107,6 +107,21 @@ void points_in_boxes_device(nb::tuple points, nb::handle boxes, int64_t count, n
     });
 }
 
+/* points: address, records, columns. The others as for find_outliers of filters.cpp. */
+void find_outliers_device(nb::tuple points, bool sparse, int64_t count, double limit, nb::handle mask, int device,
+                          uintptr_t stream) {
+    const auto *data = address<const float>(points[0]);
+    const int64_t rows = nb::cast<int64_t>(points[1]);
+    const int columns = nb::cast<int>(points[2]);
+    auto *bytes = address<uint8_t>(mask);
+    auto *on = reinterpret_cast<void *>(stream);
+    owner &context = context_of(device, stream);
+    context.call([&] {
+        return sparse ? pcgpu_find_sparse_device(*context, on, data, rows, columns, (float)limit, count, bytes)
+                      : pcgpu_find_outliers_device(*context, on, data, rows, columns, (int)count, limit, bytes);
+    });
+}
+
 /* points: address, records, columns. voxels: addresses of features, coords, counts, point_voxel, count. */
 void voxelize_device(nb::tuple points, nb::dict values, nb::tuple voxels, int device, uintptr_t stream) {
     pcgpu_voxelize_params params;
@@ -139,6 +154,9 @@ void bind_device(nb::module_ &m) {
     m.def("points_in_boxes_device", &points_in_boxes_device, nb::arg("points"), nb::arg("boxes"), nb::arg("count"),
           nb::arg("first").none(), nb::arg("inside").none(), nb::arg("device"), nb::arg("stream"),
           "The boxes of records on a GPU.");
+    m.def("find_outliers_device", &find_outliers_device, nb::arg("points"), nb::arg("sparse"), nb::arg("count"),
+          nb::arg("limit"), nb::arg("mask"), nb::arg("device"), nb::arg("stream"),
+          "Clears the mask on a GPU of outliers.");
     m.def("voxelize_device", &voxelize_device, nb::arg("points"), nb::arg("params"), nb::arg("voxels"),
           nb::arg("device"), nb::arg("stream"), "The voxels of a cloud on a GPU.");
 }

@@ -77,6 +77,19 @@ class Filters(Case):
                 self.assertEqual(got.device.type, device)
                 self.same(got.cpu().numpy(), expected)
             self.assertEqual(tensor[found[0]].device.type, device)
+            tensor[5, 1] = torch.nan
+            part = torch.arange(len(points), device=device) % 3 != 0
+            for call, *values in ((filters.outliers, 20, 1.0), (filters.sparse, 0.5, 6), (filters.sparse, 0.5, 0)):
+                for mask in (part, part.cpu().numpy()):
+                    got = call(tensor, *values, mask=mask)
+                    self.same(got.cpu().numpy(), call(tensor.cpu().numpy(), *values, mask=part.cpu().numpy()))
+                self.assertFalse(got[5] or got[~part].any())
+                self.refused(ValueError, 'bool', call, tensor, *values, mask=part[:5])
+                self.refused(ValueError, 'bool', call, tensor, *values, mask=part.float())
+            self.refused(ValueError, 'neighbours', filters.outliers, tensor, 128)
+            self.refused(ValueError, 'radius', filters.sparse, tensor, -1, 3)
+            self.assertEqual(len(filters.outliers(tensor[:0])), 0)
+            tensor[5, 1] = 0
 
 
 if __name__ == '__main__':
