@@ -29,6 +29,10 @@ pcgpu_status pcgpu_depth_odometry_open(pcgpu_context *context, const pcgpu_camer
                                        const pcgpu_depth_odometry_params *params, pcgpu_depth_odometry **odometry);
 void pcgpu_depth_odometry_close(pcgpu_depth_odometry *odometry); /* accepts NULL */
 
+/* As pcgpu_odometry_guess. */
+pcgpu_status pcgpu_depth_odometry_guess(pcgpu_depth_odometry *odometry, const double *times, const double *poses,
+                                        int64_t count);
+
 /* Adds the next depth image, as pcgpu_odometry_add does with scans. T_world_frame maps the camera frame into the world.
  * The T_target_source of the registration is T_reference_frame, with MODEL T_world_frame; with MODEL its information
  * belongs to the predicted view. If an image does not match the keyframe or the model, it is registered to the previous

@@ -100,6 +100,7 @@ static int open_run(odometry_state *run) {
     const session *s = run->session;
     const int count = s->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
+    code = code == EXIT_DONE ? odometry_read_guess(s, run->times, run->odometry, run->camera) : code;
     if (run->map) {
         run->map->odometry = run->odometry;
     }

@@ -10,7 +10,7 @@
 /* The values of its own options. */
 typedef struct odometry_values {
     pcgpu_odometry_params params; /* its `registration` is the one of the options */
-    const char *map, *temporary_folder;
+    const char *map, *temporary_folder, *guess;
     const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
     bool loops, keep_moving;
@@ -64,6 +64,13 @@ void odometry_times_of_rate(const session *session, double *times);
 /* Keeps the rows of a file (`each` values per row) that belong to the inputs: all, when there are as many; else those
  * of the numbers that are the names of the inputs, counted from 0. False when there are no such rows. */
 bool odometry_pick_rows(const session *session, double *values, int each, int64_t *rows);
+
+/* ---- odometry_prediction.c ---- */
+
+/* Reads the motion of --guess and gives it to the odometry of scans, or to that of depth images. times: of the inputs.
+ * Returns an exit code, after a message. */
+int odometry_read_guess(const session *session, const double *times, pcgpu_odometry *odometry,
+                        pcgpu_depth_odometry *camera);
 
 /* ---- odometry_map.c ---- */
 

@@ -25,6 +25,20 @@ bool pc_predict(const double before[16], double time_before, const double last[1
 /* Whether the motion from `from` to `to` exceeds so many metres or radians. */
 bool pc_moved_beyond(const double from[16], const double to[16], double metres, double radians);
 
+/* A motion from elsewhere: poses of the sensor in any world, by time. */
+typedef struct pc_motion {
+    int64_t count;
+    double *times, *poses; /* count, count x 16 */
+} pc_motion;
+
+/* Replaces the motion by a copy. Errors: ARGUMENT (times that do not rise, a pose that is not rigid), MEMORY. */
+pcgpu_status pc_motion_set(pcgpu_context *context, pc_motion *m, const double *times, const double *poses,
+                           int64_t count);
+void pc_motion_free(pc_motion *m);
+/* step = the pose at `to` in the frame of that at `from`; false where a time is before the first pose or behind the
+ * last. */
+bool pc_motion_between(const pc_motion *m, double from, double to, double step[16]);
+
 /* ---- the track --------------------------------------------------------------------------------------------------- */
 
 /* Kept frames, no two of them near each other, to which lost frames are registered. */
@@ -53,6 +67,7 @@ typedef struct pc_track {
     double poses[PC_KEPT][16]; /* of the kept frames, by slot */
     int kept, oldest;          /* how many, and the slot of the first of them */
     double near;               /* metres that a prediction may be off besides a tenth of the step; 0: any */
+    pc_motion motion;          /* from elsewhere; the owner frees it */
     double clear_score;        /* from which on a result counts wherever it is */
 } pc_track;
 
@@ -76,6 +91,7 @@ struct pc_track_ops {
     bool (*nearer)(void *owner); /* takes a nearer reference for the present frame; false when there is none */
     /* From a pose in the owner's world to that in the caller's. */
     void (*to_caller)(const void *owner, const double T[16], double T_world_frame[16]);
+    void (*from_caller)(const void *owner, const double T_world_frame[16], double T[16]);
     /* Whether the present frame, with this pose in the caller's world, joins the reference. */
     bool (*joins)(const void *owner, const double T_world_frame[16], double fitness);
     /* The present frame has this pose and becomes the last one. *T becomes its pose in the owner's world. */

@@ -114,6 +114,7 @@ void pcgpu_depth_odometry_close(pcgpu_depth_odometry *o) {
             replace(o, &o->kept[i], NULL);
         }
         pcgpu_volume_close(o->volume);
+        pc_motion_free(&o->track.motion);
         free(o);
     }
 }
@@ -250,10 +251,17 @@ static const pc_track_ops depth_ops = {.frame = "an image",
                                        .align = align,
                                        .nearer = take_nearer,
                                        .to_caller = to_caller,
+                                       .from_caller = to_caller,
                                        .joins = joins,
                                        .accept = accept,
                                        .keep = keep,
                                        .end = end_image};
+
+pcgpu_status pcgpu_depth_odometry_guess(pcgpu_depth_odometry *o, const double *times, const double *poses,
+                                        int64_t count) {
+    pc_clear_error(o->context);
+    return pc_motion_set(o->context, &o->track.motion, times, poses, count);
+}
 
 pcgpu_status pcgpu_depth_odometry_add(pcgpu_depth_odometry *o, const pcgpu_depth *depth, double time,
                                       pcgpu_odometry_frame *f) {

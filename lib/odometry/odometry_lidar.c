@@ -149,6 +149,10 @@ static void to_caller(const void *owner, const double T[16], double T_world_fram
     move_origin(owner, -1.0, T, T_world_frame);
 }
 
+static void from_caller(const void *owner, const double T_world_frame[16], double T[16]) {
+    move_origin(owner, 1.0, T_world_frame, T);
+}
+
 static bool joins(const void *owner, const double T_world_frame[16], double fitness) {
     const pcgpu_odometry *o = owner;
     double T[16];
@@ -326,10 +330,16 @@ const pc_track_ops pc_lidar_ops = {.frame = "a scan",
                                    .align = align_attempt,
                                    .nearer = take_nearer,
                                    .to_caller = to_caller,
+                                   .from_caller = from_caller,
                                    .joins = joins,
                                    .accept = accept,
                                    .keep = keep,
                                    .end = end_scan};
+
+pcgpu_status pcgpu_odometry_guess(pcgpu_odometry *o, const double *times, const double *poses, int64_t count) {
+    pc_clear_error(o->context);
+    return pc_motion_set(o->context, &o->track.motion, times, poses, count);
+}
 
 pcgpu_status pcgpu_odometry_add(pcgpu_odometry *o, const pcgpu_cloud *cloud, double time, pcgpu_odometry_frame *f) {
     pcgpu_status status = pc_track_add(&o->track, cloud, time, f);

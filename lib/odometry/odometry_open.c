@@ -92,6 +92,7 @@ void pcgpu_odometry_close(pcgpu_odometry *o) {
     if (o->map) {
         o->free_map(o->map);
     }
+    pc_motion_free(&o->track.motion);
     pc_buffer_free(&o->rows[0]);
     pc_buffer_free(&o->rows[1]);
     free(o);

@@ -42,8 +42,23 @@ static bool predict_by_periods(const pc_track *t, const double before[16], doubl
     return pc_predict(before, 0.0, last, step, step + whole_periods(time - time_last, period), T);
 }
 
+/* From the last pose by the motion from elsewhere, which has the axes of the caller's frames. */
+static bool predict_by_motion(const pc_track *t, double time, double T[16]) {
+    double step[16], last[16];
+    if (t->good == 0 || !pc_motion_between(&t->motion, t->time_last, time, step)) {
+        return false;
+    }
+    t->ops->to_caller(t->owner, t->last, last);
+    pc_transform_multiply(last, step, step);
+    t->ops->from_caller(t->owner, step, T);
+    return true;
+}
+
 bool pc_track_predict(const pc_track *t, double time, double T[16]) {
     memcpy(T, t->last, 16 * sizeof *T);
+    if (predict_by_motion(t, time, T)) {
+        return true;
+    }
     return t->good > 1 &&
            (t->near > 0.0 ? predict_by_periods(t, t->before, t->time_before, t->last, t->time_last, time, T)
                           : pc_predict(t->before, t->time_before, t->last, t->time_last, time, T));
@@ -77,7 +92,8 @@ void pc_track_guess(const pc_track *t, double time, pc_guesses *guesses) {
     }
     add_guess(t, guesses, T, t->last, time - t->time_last);
     const struct pc_guess *first = &guesses->guess[0];
-    if (t->near > 0.0 && pc_predict(t->before, t->time_before, t->last, t->time_last, time, T) &&
+    if (t->near > 0.0 && t->motion.count == 0 &&
+        pc_predict(t->before, t->time_before, t->last, t->time_last, time, T) &&
         pc_moved_beyond(first->T, T, NEAR_STEP * first->metres, NEAR_RADIANS)) {
         add_guess(t, guesses, T, t->last, time - t->time_last);
     }

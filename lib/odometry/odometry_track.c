@@ -254,7 +254,7 @@ static pcgpu_status find(const pc_track *t, pc_search *s, pcgpu_odometry_frame *
     }
     PC_TRY(find_by_motion(t, s, f, T));
     const bool first = t->good == 1 || (t->good == 2 && t->lost < FIRST_LOST && !f->registration.converged);
-    if (!t->ops->known && first && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
+    if (!t->ops->known && first && t->motion.count == 0 && t->near > 0.0 && f->registration.eigenvalues[0] > 0.0 &&
         f->registration.eigenvalues[0] < PC_WELL_CONSTRAINED) {
         PC_TRY(find_first_motion(t, s, f, T));
     }
