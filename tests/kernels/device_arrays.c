@@ -24,10 +24,25 @@ float random_unit(void) {
     return test_float(&numbers);
 }
 
-double seconds_now(void) {
+static double seconds_now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double host_us(const device_bed *bed, void (*work)(void *state), void *state) {
+    double host = 0.0;
+    for (int i = 0; i < REPEATS; i++) {
+        const double begin = seconds_now();
+        work(state);
+        host += seconds_now() - begin;
+        device_stream_wait(bed->stream);
+    }
+    return 1e6 * host / REPEATS;
+}
+
+void print_row(const char *what, const char *who, double value, const char *unit) {
+    printf("row: %s; %s; %.5g %s\n", what, who, value, unit);
 }
 
 void expect(bool good, const char *what, int64_t a, int64_t b) {
@@ -69,9 +84,11 @@ int main(int argc, char **argv) {
             printf("FAIL: %s\n", pcgpu_last_error(bed.cpu));
             return 1;
         }
-        time_device_sample(&bed, &scan, 1024);
-        time_device_sample(&bed, &scan, 4096);
-        time_device_neighbors(&bed, &scan);
+        scan.rows = MOST_ROWS && scan.rows > MOST_ROWS ? MOST_ROWS : scan.rows;
+        time_device_sample(&bed, &scan);
+        if (scan.rows < 500000) {
+            time_device_neighbors(&bed, &scan);
+        }
         time_device_voxelize(&bed, &scan);
         pcgpu_cloud_free(&scan);
     } else {

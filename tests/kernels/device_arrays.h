@@ -15,16 +15,25 @@ typedef struct device_bed {
 
 uint32_t random_bits(void);
 float random_unit(void);
-double seconds_now(void);
+#ifdef DEVICE_EMULATED
+enum { REPEATS = 2, FEW_REPEATS = 2, MOST_ROWS = 8000 };
+#else
+enum { REPEATS = 1000, FEW_REPEATS = 100, MOST_ROWS = 0 };
+#endif
+/* Microseconds of the host for a call, over REPEATS of them. */
+double host_us(const device_bed *bed, void (*work)(void *state), void *state);
+/* A row for tests/bench/targets.py: what, of which program, and the value. */
+void print_row(const char *what, const char *who, double value, const char *unit);
 void expect(bool good, const char *what, int64_t a, int64_t b);
 /* Fills records. Kinds: random; on a lattice; all equal; with NaN, infinities and points at the origin; the same; no
  * usable point. */
 enum { KINDS = 6 };
 void fill_records(float *p, int64_t stride, int64_t rows, int kind);
 
-/* device_sample.c, device_filter.c, ... Times of a scan: of the device from a graph, of the host over 1,000 calls. */
+/* device_sample.c, device_filter.c, ... Times of a scan: of the device from a
+ * graph, of the host, and of the kernels of other libraries (plain.h), whose results are compared, too. */
 void check_device_sample(const device_bed *bed);
-void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t picks);
+void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan);
 void check_device_filter(const device_bed *bed);
 void check_device_neighbors(const device_bed *bed);
 void time_device_neighbors(const device_bed *bed, const pcgpu_cloud *scan);

@@ -1,7 +1,7 @@
 /* pcgpu_neighbors_device against pcgpu_neighbors of the CPU: strides, equal and ragged batches, empty clouds, indices
- * of 4 and 8 bytes, from a CUDA graph; and times beside the brute-force kernels of PointNet++ (plain_neighbors.h). */
+ * of 4 and 8 bytes, from a CUDA graph; and times beside the brute-force kernels of PointNet++ (plain.h). */
 #include "device_arrays.h"
-#include "plain_neighbors.h"
+#include "plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -185,9 +185,9 @@ static void take_from(clouds *c, const pcgpu_cloud *scan, int count, int64_t row
 }
 
 /* Both return the same neighbours, apart from the padding of a ball, and of ties in brute force. */
-static void time_pair(call *c, const char *name, int repeats) {
+static void time_pair(call *c, const char *name) {
     run(c, 4);
-    const float ours = device_repeat(c->bed->stream, repeats, work, c);
+    const float ours = device_repeat(c->bed->stream, FEW_REPEATS, work, c);
     compare(c, name);
     plain_work(c);
     device_stream_wait(c->bed->stream);
@@ -201,7 +201,7 @@ static void time_pair(call *c, const char *name, int repeats) {
         other += theirs[i] != (want[i] >= 0 ? want[i] : first >= 0 ? first : 0);
     }
     expect(other == 0, name, other, (int64_t)entries);
-    const float plain = device_repeat(c->bed->stream, 10, plain_work, c);
+    const float plain = device_repeat(c->bed->stream, FEW_REPEATS, plain_work, c);
     printf("%s: %.3f ms, brute force %.3f ms, %.1f times\n", name, (double)ours, (double)plain, (double)(plain / ours));
     free(theirs);
     drop_lists(c);
@@ -217,11 +217,11 @@ void time_device_neighbors(const device_bed *bed, const pcgpu_cloud *scan) {
     c.params.k = 32;
     c.params.radius = 0.5f;
     c.params.order = PCGPU_NEIGHBORS_FIRST;
-    time_pair(&c, "ball query, 16 x 16,384 points, 4,096 queries, 0.5 m, k = 32", 100);
+    time_pair(&c, "ball query, 16 x 16,384 points, 4,096 queries, 0.5 m, k = 32");
     take_from(&c.points, scan, 16, 4096 < scan->rows / 16 ? 4096 : 64, 3);
     take_from(&c.queries, scan, 16, 16384 < scan->rows / 4 ? 16384 : 256, 0);
     c.params = (pcgpu_neighbors_params){.struct_size = sizeof c.params, .k = 3};
-    time_pair(&c, "three_nn, 16 x 4,096 points, 16,384 queries", 100);
+    time_pair(&c, "three_nn, 16 x 4,096 points, 16,384 queries");
     static const int ks[] = {1, 8, 16, 32, 64};
     for (size_t i = 0; i < sizeof ks / sizeof ks[0]; i++) {
         c.same = true;
@@ -229,7 +229,7 @@ void time_device_neighbors(const device_bed *bed, const pcgpu_cloud *scan) {
         c.params.k = ks[i];
         run(&c, 4);
         printf("kNN of %lld points on themselves, k = %d: %.3f ms\n", (long long)scan->rows, c.params.k,
-               (double)device_repeat(bed->stream, 100, work, &c));
+               (double)device_repeat(bed->stream, FEW_REPEATS, work, &c));
         drop_lists(&c);
         drop_clouds(&c.points);
     }

@@ -1,6 +1,7 @@
 /* pcgpu_sample_device: strides of 3 to 9 floats, equal and ragged batches, both starts, more picks than usable points,
  * a minimum distance, indices of 4 and 8 bytes. */
 #include "device_arrays.h"
+#include "plain.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -210,31 +211,105 @@ void check_device_sample(const device_bed *bed) {
     check_refusals(&c);
 }
 
-void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan, int64_t m) {
-    enum { CALLS = 1000 };
-    call call_ = {.cpu = bed->cpu, .cuda = bed->cuda, .stream = bed->stream, .host = scan->data}, *c = &call_;
-    const size_t bytes = (size_t)scan->rows * 4 * sizeof(float);
-    float *data = device_take(bytes);
-    device_up(data, scan->data, bytes);
-    c->clouds = (pcgpu_clouds){data, 4, 1, scan->rows, NULL};
-    pcgpu_sample_params_init(&c->params);
-    c->params.count = m;
-    c->picks = (pcgpu_device_picks){device_take((size_t)m * 8), 8, device_take((size_t)m * 4), device_take(4)};
-    work(c);
-    device_stream_wait(c->stream);
-    const float graph = device_repeat(c->stream, 200, work, c);
-    compare(c, "a scan");
-    double host = 0.0;
-    for (int i = 0; i < CALLS; i++) {
-        const double begin = seconds_now();
-        work(c);
-        host += seconds_now() - begin;
-        device_stream_wait(c->stream);
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+typedef struct plain_call {
+    void *stream;
+    int clouds, rows, columns, picks;
+    float *points, *nearest;
+    int *indices;
+} plain_call;
+
+static void plain_work(void *state) {
+    const plain_call *p = state;
+    plain_sample(p->stream, p->clouds, p->rows, p->columns, p->picks, p->points, p->nearest, p->indices);
+}
+
+/* The same clouds in one block each, with fewer picks where that takes long, in which its time is linear. The first
+ * picks of each must be ours. */
+static float time_plain(const call *c, int columns) {
+    const int64_t stride = c->clouds.stride, count = c->clouds.count, rows = count * c->clouds.rows;
+    const int64_t most = 1 + (int64_t)3e8 / c->clouds.rows, m = c->params.count;
+    plain_call p = {c->stream,
+                    (int)count,
+                    (int)c->clouds.rows,
+                    columns,
+                    (int)(m < most ? m : most),
+                    NULL,
+                    device_take((size_t)rows * sizeof(float)),
+                    NULL};
+    const size_t bytes = (size_t)(rows * columns) * sizeof(float), picked = (size_t)(count * p.picks) * sizeof(int32_t);
+    float *packed = malloc(bytes);
+    int32_t *ours = malloc((size_t)(count * m) * sizeof *ours), *theirs = malloc(picked);
+    for (int64_t i = 0; i < rows; i++) {
+        memcpy(packed + i * columns, c->host + i * stride, (size_t)columns * sizeof *packed);
     }
-    printf("sample %lld -> %lld: %.3f ms of the device from a graph, %.1f us of the host per call\n",
-           (long long)scan->rows, (long long)m, (double)graph, 1e6 * host / CALLS);
-    device_drop(c->picks.indices);
-    device_drop(c->picks.distances);
-    device_drop(c->picks.picked);
+    p.points = device_take(bytes);
+    p.indices = device_take(picked);
+    device_up(p.points, packed, bytes);
+    const float took = device_repeat(c->stream, 4, plain_work, &p);
+    device_stream_wait(c->stream);
+    device_down(ours, c->picks.indices, (size_t)(count * m) * sizeof *ours);
+    device_down(theirs, p.indices, picked);
+    for (int64_t i = 0; i < count; i++) {
+        expect(memcmp(ours + i * m, theirs + i * p.picks, (size_t)p.picks * sizeof *ours) == 0, "one block", i, m);
+    }
+    device_drop(p.points);
+    device_drop(p.nearest);
+    device_drop(p.indices);
+    free(packed);
+    free(ours);
+    free(theirs);
+    return took * (float)m / (float)p.picks;
+}
+
+static void time_clouds(const device_bed *bed, float *host, int count, int64_t rows, int stride, int columns, int64_t m,
+                        const char *what) {
+    call c = {.cpu = bed->cpu, .cuda = bed->cuda, .stream = bed->stream, .host = host};
+    const size_t bytes = (size_t)(count * rows * stride) * sizeof(float), picks = (size_t)(count * m);
+    float *data = device_take(bytes);
+    device_up(data, host, bytes);
+    c.clouds = (pcgpu_clouds){data, stride, count, rows, NULL};
+    pcgpu_sample_params_init(&c.params);
+    c.params.count = m;
+    c.params.column_count = columns == 3 ? 0 : columns;
+    for (int k = 0; k < columns; k++) {
+        c.params.columns[k] = k;
+    }
+    c.picks = (pcgpu_device_picks){device_take(picks * 4), 4, device_take(picks * 4), device_take((size_t)count * 4)};
+    work(&c);
+    device_stream_wait(c.stream);
+    const float graph = device_repeat(c.stream, rows > 1000000 ? FEW_REPEATS : REPEATS, work, &c);
+    compare(&c, "a scan");
+    const double us = host_us(bed, work, &c);
+    print_row(what, "pcgpu", (double)graph, "ms");
+    print_row(what, "one block", (double)time_plain(&c, columns), "ms");
+    print_row(what, "host per call", us, "us");
+    device_drop(c.picks.indices);
+    device_drop(c.picks.distances);
+    device_drop(c.picks.picked);
     device_drop(data);
+}
+
+void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan) {
+    static const int64_t picks[] = {1024, 4096, 16384, 65536};
+    enum { CLOUDS = 16 };
+    char what[120];
+    for (size_t i = 0; i < sizeof picks / sizeof picks[0]; i++) {
+        if (scan->rows >= 6 * picks[i] && scan->rows < 800 * picks[i]) {
+            snprintf(what, sizeof what, "sample; %lld points, %lld picks", (long long)scan->rows, (long long)picks[i]);
+            time_clouds(bed, scan->data, 1, scan->rows, scan->columns, 3, picks[i], what);
+        }
+    }
+    const int64_t rows = scan->rows < 100000 ? 256 : 16384, m = rows / 16;
+    for (int columns = 4; columns <= 64; columns *= 4) {
+        float *features = malloc((size_t)(CLOUDS * rows * columns) * sizeof *features);
+        fill_records(features, columns, CLOUDS * rows, 0);
+        for (int count = 1; count <= CLOUDS; count *= CLOUDS) {
+            snprintf(what, sizeof what, "sample; %d x %lld points of %d columns, %lld picks", count, (long long)rows,
+                     columns, (long long)m);
+            time_clouds(bed, features, count, rows, columns, columns, m, what);
+        }
+        free(features);
+    }
 }

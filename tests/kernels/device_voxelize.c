@@ -1,6 +1,8 @@
 /* pcgpu_voxelize_device: all features, 3 to 9 columns, grids of few and of many cells, limits that are reached and that
  * are not. */
 #include "device_arrays.h"
+#include "plain.h"
+#include "voxelize_grid.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -193,13 +195,104 @@ void check_device_voxelize(const device_bed *bed) {
     check_refusals(bed);
 }
 
+/* ---- times ------------------------------------------------------------------------------------------------------- */
+
+typedef struct plain_call {
+    void *stream;
+    plain_voxels voxels;
+} plain_call;
+
+static void plain_work(void *state) {
+    const plain_call *p = state;
+    plain_voxelize(p->stream, &p->voxels);
+}
+
+typedef struct ordered {
+    int64_t key, at;
+} ordered;
+
+static int compare_keys(const void *a, const void *b) {
+    const int64_t x = ((const ordered *)a)->key, y = ((const ordered *)b)->key;
+    return (x > y) - (x < y);
+}
+
+static int compare_points(const void *a, const void *b) {
+    return memcmp(a, b, 4 * sizeof(float));
+}
+
+/* Voxels in the order of their cells. */
+static ordered *order_of(const int32_t *coords, int64_t count) {
+    ordered *order = malloc((size_t)count * sizeof *order);
+    for (int64_t i = 0; i < count; i++) {
+        const int32_t *c = coords + 4 * i;
+        order[i] = (ordered){(int64_t)c[1] << 42 | (int64_t)c[2] << 21 | c[3], i};
+    }
+    qsort(order, (size_t)count, sizeof *order, compare_keys);
+    return order;
+}
+
+/* The same voxels and counts, and the same points as sets but for voxels that leave some out. */
+static void compare_sets(const pcgpu_voxels *want, const plain_voxels *p) {
+    const size_t size = (size_t)p->capacity * 4, count = (size_t)want->count;
+    uint32_t *taken = malloc(((size_t)p->voxels + 1) * sizeof *taken);
+    int32_t *coords = malloc(count * 16);
+    float *features = malloc(count * size * sizeof *features);
+    device_down(taken, p->taken, ((size_t)p->voxels + 1) * sizeof *taken);
+    device_down(coords, p->coords, count * 16);
+    device_down(features, p->features, count * size * sizeof *features);
+    expect(taken[p->voxels] == count, "voxels of two passes", taken[p->voxels], want->count);
+    ordered *ours = order_of(want->coords, want->count), *theirs = order_of(coords, want->count);
+    int64_t other = 0;
+    for (size_t i = 0; i < count; i++) {
+        float *a = want->features + (size_t)ours[i].at * size, *b = features + (size_t)theirs[i].at * size;
+        const size_t points = (size_t)want->counts[ours[i].at], all = taken[theirs[i].at];
+        const bool full = points == (size_t)p->capacity;
+        qsort(a, full ? 0 : points, 4 * sizeof *a, compare_points);
+        qsort(b, full ? 0 : points, 4 * sizeof *b, compare_points);
+        other += ours[i].key != theirs[i].key || (full ? all < points : all != points) ||
+                 (!full && memcmp(a, b, size * sizeof *a) != 0);
+    }
+    expect(other == 0, "two passes", other, want->count);
+    free(ours);
+    free(theirs);
+    free(taken);
+    free(coords);
+    free(features);
+}
+
+static float time_plain(const device_bed *bed, const call *c, const pcgpu_cloud *scan, const pcgpu_voxels *want) {
+    const size_t most = (size_t)c->params.max_voxels;
+    plain_call p = {c->stream, {.rows = (int)c->rows, .points = c->data, .slots = 1024}};
+    double range[6];
+    expect(pc_voxelize_grid(bed->cpu, scan, &c->params, NULL, &p.voxels.grid, range) == PCGPU_OK, "a grid", 0, 0);
+    p.voxels.voxels = (int)most;
+    p.voxels.capacity = (int)c->params.max_points;
+    while (p.voxels.slots < 2 * c->rows) {
+        p.voxels.slots *= 2;
+    }
+    p.voxels.table = device_take(p.voxels.slots * sizeof *p.voxels.table);
+    p.voxels.taken = device_take((most + 1) * sizeof *p.voxels.taken);
+    p.voxels.features = device_take(most * width_of(c) * sizeof(float));
+    p.voxels.coords = device_take(most * 16);
+    const float took = device_repeat(c->stream, REPEATS, plain_work, &p);
+    device_stream_wait(c->stream);
+    if (want->count < (int64_t)most) {
+        compare_sets(want, &p.voxels);
+    }
+    device_drop(p.voxels.table);
+    device_drop(p.voxels.taken);
+    device_drop(p.voxels.features);
+    device_drop(p.voxels.coords);
+    return took;
+}
+
 static void time_case(const device_bed *bed, const pcgpu_cloud *scan, const pcgpu_voxelize_params *params,
                       const char *name) {
-    enum { CALLS = 1000 };
     call c = {
         .cuda = bed->cuda, .stream = bed->stream, .rows = scan->rows, .columns = scan->columns, .params = *params};
     const size_t bytes = (size_t)(scan->rows * scan->columns) * sizeof(float);
     float *data = device_take(bytes);
+    char what[120];
     device_up(data, scan->data, bytes);
     c.data = data;
     pcgpu_voxels want;
@@ -208,16 +301,14 @@ static void time_case(const device_bed *bed, const pcgpu_cloud *scan, const pcgp
     clear(&c);
     work(&c);
     compare(&c, &want, "a scan");
-    const float graph = device_repeat(c.stream, 1000, work, &c);
-    double host = 0.0;
-    for (int i = 0; i < CALLS; i++) {
-        const double begin = seconds_now();
-        work(&c);
-        host += seconds_now() - begin;
-        device_stream_wait(c.stream);
+    const float graph = device_repeat(c.stream, REPEATS, work, &c);
+    const double us = host_us(bed, work, &c);
+    snprintf(what, sizeof what, "voxelize; %lld points, %s", (long long)scan->rows, name);
+    print_row(what, "pcgpu", 1e3 * (double)graph, "us");
+    print_row(what, "host per call", us, "us");
+    if (params->features == PCGPU_FEATURES_POINTS && scan->columns == 4) {
+        print_row(what, "two passes", 1e3 * (double)time_plain(bed, &c, scan, &want), "us");
     }
-    printf("voxelize %s, %lld points: %.1f us of the device from a graph, %.1f us of the host per call\n", name,
-           (long long)scan->rows, 1e3 * (double)graph, 1e6 * host / CALLS);
     pcgpu_voxels_free(&want);
     drop(&c);
     device_drop(data);
@@ -229,13 +320,15 @@ void time_device_voxelize(const device_bed *bed, const pcgpu_cloud *scan) {
                                           .size = {0.16, 0.16, 4},
                                           .max_points = 32,
                                           .max_voxels = 40000,
-                                          .features = PCGPU_FEATURES_POINTS},
-                                voxel = {.struct_size = sizeof(pcgpu_voxelize_params),
-                                         .range = {-54, -54, -5, 54, 54, 3},
-                                         .size = {0.075, 0.075, 0.2},
-                                         .max_points = 10,
-                                         .max_voxels = 160000,
-                                         .features = PCGPU_FEATURES_MEAN};
-    time_case(bed, scan, &pillar, "pillars");
-    time_case(bed, scan, &voxel, "0.075 m");
+                                          .features = PCGPU_FEATURES_POINTS};
+    pcgpu_voxelize_params voxel = {.struct_size = sizeof(pcgpu_voxelize_params),
+                                   .range = {-54, -54, -5, 54, 54, 3},
+                                   .size = {0.075, 0.075, 0.2},
+                                   .max_points = 10,
+                                   .max_voxels = 160000,
+                                   .features = PCGPU_FEATURES_MEAN};
+    time_case(bed, scan, &pillar, "pillar 0.16 m");
+    time_case(bed, scan, &voxel, "voxel 0.075 m, means");
+    voxel.features = PCGPU_FEATURES_POINTS;
+    time_case(bed, scan, &voxel, "voxel 0.075 m, points");
 }

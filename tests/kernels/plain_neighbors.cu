@@ -1,5 +1,5 @@
-/* See plain_neighbors.h. */
-#include "plain_neighbors.h"
+/* See plain.h. */
+#include "plain.h"
 
 #include "common.cuh"
 
