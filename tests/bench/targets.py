@@ -1,19 +1,16 @@
 """targets.py BUILD [--cuda] [--machine NAME] [--quick] [PART]...: what the programs of a build need, beside the peers that are installed.
 targets.py --table: makes the tables of BENCHMARKS.md, between its marks (`rows of GROUP`), from results/*.csv.
 
-PARTs, all by default: sample, voxelize, register, odometry (programs bench_*), localization, loops (rendered drives along
-paths of KITTI), commands, many (files to files, beside `cp`), threads. --cuda: on CUDA, whose results must be the CPU's.
+PARTs, all by default: sample, voxelize, register (the operation alone, in a process that has the input many times), arrays (in the memory of a
+GPU, beside kernels of libraries: tests/kernels/device_arrays), odometry, localization, loops (rendered drives along paths of KITTI), commands,
+many (files to files, beside `cp`), threads. --cuda: on CUDA, whose results must be the CPU's.
 Each checks its result before it gives a time. Appends a row, the commit and the value to tests/bench/results/MACHINE.csv, and prints which
 LIMITS are missed. A time that misses its limit fails nothing; a wrong result does, and it is no row.
 PCGPU_DATA: the folder of the data. PCGPU_LONG=1: whole paths and 20 runs. --quick: few runs of what is small, to try the programs."""
-import csv
 import functools
-import hashlib
 import importlib
-import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import sys
@@ -23,175 +20,81 @@ import timeit
 
 import numpy as np
 
-HERE, SOURCE = pathlib.Path(__file__).resolve().parent, pathlib.Path(__file__).resolve().parents[2]
-os.environ.setdefault('PCGPU_DATA', str(SOURCE.parent / 'shared/data'))
-os.environ.setdefault('PCGPU_SOURCE', str(SOURCE))
-DATA = pathlib.Path(os.environ['PCGPU_DATA']).absolute()
-BEAMS = 0.205  # degrees that the beams of KITTI's scanner point higher than it gives
-KITTI, PATH = DATA / 'kitti/000001.bin', DATA / 'kitti_poses'
-LONG = os.environ.get('PCGPU_LONG', '0') not in ('', '0')
-# Row: the most, or with > the least; with ! a miss is a wrong result.
-LIMITS = {
-    'sample cpu; KITTI, 120268 points, 1024 picks; pcgpu': '2.5', 'sample cpu; KITTI, 120268 points, 4096 picks; pcgpu': '4.5',
-    'sample cpu; KITTI, 120268 points, 16384 picks; pcgpu': '12', 'sample cuda; KITTI, 120268 points, 1024 picks; pcgpu': '0.28',
-    'sample cuda; KITTI, 120268 points, 4096 picks; pcgpu': '0.42', 'sample cuda; KITTI, 120268 points, 16384 picks; pcgpu': '0.80',
-    'sample cuda; large street, 1000000 points, 16384 picks; pcgpu': '2.5', 'sample cuda; large street, 10000000 points, 65536 picks; pcgpu': '30',
-    'voxelize cpu; KITTI, 120268 points, pillar 0.16 m; pcgpu': '1.2', 'voxelize cpu; KITTI, 120268 points, voxel 0.075 m, means; pcgpu': '2.5',
-    'voxelize cpu; sweeps, 2000000 points, pillar 0.16 m; pcgpu': '8', 'voxelize cpu; sweeps, 2000000 points, voxel 0.075 m, means; pcgpu': '30',
-    'voxelize cpu; sweeps, 2000000 points, downsample 0.25 m; pcgpu': '40',
-    'voxelize cuda; KITTI, 120268 points, pillar 0.16 m, array and means; pcgpu': '22',
-    'voxelize cuda; KITTI, 120268 points, voxel 0.075 m, array and means; pcgpu': '27',
-    'voxelize cuda; street, 2000000 points, pillar 0.16 m, array and means; pcgpu': '90',
-    'voxelize cuda; street, 2000000 points, voxel 0.075 m, array and means; pcgpu': '140',
-    'register_depth cuda; maps of a depth frame; pcgpu': '0.05', 'register_depth cuda; registration of depth frames, 19 iterations; pcgpu': '0.15',
-    'register_depth cpu; a sequence of depth frames; all threads': '>60',
-    'odometry cuda; odometry to the model; CUDA': '>1000', 'odometry cpu; odometry to the previous image; pcgpu': '>60',
-    'odometry cpu; drives, model, segments; pcgpu': '!0.4', 'odometry cpu; drives, model, processor time; pcgpu': '7.14',
-    'odometry cuda; drives, model, segments; CUDA': '!0.4',
-    'localization cpu; later drive, in a map, worst error; pcgpu': '!20', 'localization cpu; later drive, in a map, worst angle; pcgpu': '!0.05',
-    'localization cpu; later drive, in a map, slowest start; pcgpu': '200', 'localization cpu; later drive, in a map, processor time; pcgpu': '6.67',
-    'localization cuda; later drive, in a map; CUDA': '>1500',
-    'loops cpu; ATE; --loops': '!800', 'loops cuda; ATE; --loops': '!800', 'loops cpu; peak of memory; --loops': '!2000',
-    'loops cuda; peak of memory; --loops': '!2000',
-}
-
-
-class Bench:
-    def __init__(self, words):
-        self.cuda, self.quick = '--cuda' in words, '--quick' in words
-        machine = words[words.index('--machine') + 1] if '--machine' in words else None
-        build, *self.parts = [word for word in words if not word.startswith('--') and word != machine]
-        self.build = pathlib.Path(build).resolve()
-        self.pcgpu, self.device = str(self.build / 'cmd/pcgpu'), 'cuda' if self.cuda else 'cpu'
-        self.machine = machine or machine_name(self.cuda)
-        self.commit = subprocess.run(['git', '-C', SOURCE, 'describe', '--always', '--dirty'], capture_output=True, text=True).stdout.strip() or 'unknown'
-        self.rows, self.failed = [], False
-
-    def row(self, group, what, who, value, unit):
-        name = f'{group} {self.device}; {what}; {who}'
-        limit = LIMITS.get(re.sub(r'drives \d\d', 'drives', name), '')
-        most = float(limit.lstrip('!>') or 'inf')
-        missed = value < most if '>' in limit else value > most
-        if limit.startswith('!') and missed:
-            return self.wrong(f'{name}: {value:.5g} {unit}, wanted {limit[1:]}')
-        self.rows.append((f'{name}; {unit}', self.commit, f'{value:.5g}'))
-        print(f'{name}: {value:.5g} {unit}' + (f' (limit {limit}: {"MISS" if missed else "met"})' if limit else ''), flush=True)
-
-    def wrong(self, why):
-        print('WRONG', why, flush=True)
-        self.failed = True
-
-    def program(self, group, name, *options):
-        print('$', name, self.device, *options, flush=True)
-        run = subprocess.run([self.build / f'tests/bench/bench_{name}', self.device, *map(str, options)], stdout=subprocess.PIPE, text=True)
-        for line in run.stdout.splitlines():
-            if line.startswith('row: '):
-                what, who, value = line[5:].split('; ')
-                value, unit = value.split(' ', 1)
-                self.row(group, what, who, float(value), unit)
-            elif 'skipped' in line or 'WRONG' in line:
-                print(line)
-        if run.returncode not in (0, 77):
-            self.wrong(f'{name} ended with {run.returncode}')
-
-    def least(self, group, what, who, call):
-        times, begin = [], time.perf_counter()
-        while len(times) < 3 or (len(times) < 50 and time.perf_counter() - begin < 1):
-            times.append(-time.perf_counter())
-            call()
-            times[-1] = 1e3 * (times[-1] + time.perf_counter())
-        self.row(group, what, who, min(times), 'ms')
-
-    def run(self, *words, ends=(0, 4)):
-        """The record of a run of pcgpu, its seconds, those of the processors, and its peak of memory in MB."""
-        with tempfile.NamedTemporaryFile(suffix='.json') as log:
-            begin = time.perf_counter()
-            child = subprocess.Popen([self.pcgpu, *map(str, words), '-q', '-f', '--json', log.name], stdout=subprocess.DEVNULL)
-            _, status, usage = os.wait4(child.pid, 0)
-            seconds, child.returncode = time.perf_counter() - begin, os.waitstatus_to_exitcode(status)
-            if child.returncode not in ends:
-                sys.exit(f'{words[:6]} ended with {child.returncode}')
-            lines = [json.loads(line) for line in open(log.name)]
-        return lines, seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6
-
-    def drive(self, folder, *options):
-        folder.mkdir()
-        subprocess.run([self.build / 'tests/scene/drive', *map(str, options), folder], check=True)
-        return folder
-
-    def evaluate(self, trajectory, truth):
-        done = subprocess.run([self.pcgpu, 'evaluate', '-q', trajectory, '--ground-truth', truth, '--json', '-'], check=True, capture_output=True)
-        return json.loads(done.stdout)['evaluation']
-
-    def end(self):
-        file = HERE / f'results/{self.machine}.csv'
-        file.parent.mkdir(exist_ok=True)
-        new = not file.exists()
-        with open(file, 'a', newline='') as out:
-            csv.writer(out, lineterminator='\n').writerows(([('row', 'commit', 'value')] if new else []) + self.rows)
-        print(f'{len(self.rows)} rows in {file}' + (', with WRONG results' if self.failed else ''))
-        return 1 if self.failed else 0
-
-
-def machine_name(cuda):
-    """Of the device or the processor, with the number of processors."""
-    command = ['nvidia-smi', '--query-gpu=name', '--format=csv,noheader'] if cuda else ['sh', '-c', "LC_ALL=C lscpu | sed -n 's/^Model name: *//p'"]
-    name = subprocess.run(command, capture_output=True, text=True).stdout.split('\n')[0] or 'machine'
-    return re.sub(r'[^A-Za-z0-9]+', '-', name).strip('-') + f'-{len(os.sched_getaffinity(0))}'
-
-
-def sha256(*paths):
-    return hashlib.sha256(b''.join(path.read_bytes() for path in paths)).hexdigest()
-
-
-def peer(name):
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return print(f'{name} is not installed')
-
-
-def points_of(path):
-    return np.fromfile(path, np.float32).reshape(-1, 4)
-
+from bench import BEAMS, DATA, KITTI, LONG, PATH, SOURCE, Bench, errors, operation, peer, points_of, sha256, tables
 
 def sample(b):
-    b.program('sample', 'sample', *(['--quick', 1] if b.quick else []))
-    fpsample = None if b.cuda or not KITTI.exists() else peer('fpsample')
-    for picks in (1024, 4096, 16384) if fpsample else ():
-        points = points_of(KITTI)[:, :3].copy()
-        calls = [functools.partial(fpsample.bucket_fps_kdline_sampling, points, picks, h=h, start_idx=0) for h in range(5, 10)]
-        b.least('sample', f'KITTI, {len(points)} points, {picks} picks', 'fpsample', min(calls, key=lambda call: timeit.timeit(call, number=3)))
+    fpsample = None if b.cuda else peer('fpsample')
+    with tempfile.TemporaryDirectory() as name:
+        folder, cube, out = pathlib.Path(name), pathlib.Path(name) / 'cube.bin', pathlib.Path(name) / 'out'
+        np.random.default_rng(7).uniform(-1, 1, (100000 if b.quick else 1000000, 4)).astype('<f4').tofile(cube)
+        for cloud, file, picks in (('KITTI', KITTI, 1024), ('KITTI', KITTI, 4096), ('KITTI', KITTI, 16384), ('cube', cube, 16384)):
+            if b.cuda or not file.exists():
+                continue
+            points = points_of(file)[:, :3].copy()
+            what = f'{cloud}, {len(points)} points, {picks} picks'
+            b.warm('sample', what, out, 'sample', '-m', picks, *b.copies(file, folder), '-o', f'{out}/')
+            if fpsample:
+                calls = [functools.partial(fpsample.bucket_fps_kdline_sampling, points, picks, h=h, start_idx=0) for h in range(5, 10)]
+                b.least('sample', what, 'fpsample', min(calls, key=lambda call: timeit.timeit(call, number=3)))
 
 
 def voxelize(b):
-    b.program('voxelize', 'voxelize', *(['--quick', 1] if b.quick else []))
     if b.cuda or not KITTI.exists():
         return
-    points, what = points_of(KITTI), 'KITTI, 120268 points, '
     open3d, small_gicp, tensorview = peer('open3d'), peer('small_gicp'), peer('cumm.tensorview') if peer('spconv') else None
-    for case, *hard in (('pillar 0.16 m', [.16, .16, 4], [0, -39.68, -3, 69.12, 39.68, 1], 40000, 32),
-                        ('voxel 0.075 m, points', [.075, .075, .2], [-54, -54, -5, 54, 54, 3], 160000, 10)) if tensorview else ():
-        size, limits, voxels, most = hard
-        make = importlib.import_module('spconv.utils').Point2VoxelCPU3d(size, limits, 4, voxels, most)
-        b.least('voxelize', what + case, 'spconv', lambda: make.point_to_voxel(tensorview.from_numpy(points)))
-    if open3d:
-        cloud = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[:, :3].astype(float)))
-        b.least('voxelize', what + 'downsample 0.25 m', 'Open3D', lambda: cloud.voxel_down_sample(0.25))
-    if small_gicp:
-        cloud = small_gicp.PointCloud(points[:, :3].astype(float))
-        b.least('voxelize', what + 'downsample 0.25 m', 'small_gicp', lambda: small_gicp.voxelgrid_sampling(cloud, 0.25, num_threads=1))
+    pillar, fine = SOURCE / 'configs/pillar.yaml', SOURCE / 'configs/centerpoint_voxel0075.yaml'
+    with tempfile.TemporaryDirectory() as name:
+        folder, out = pathlib.Path(name), pathlib.Path(name) / 'out'
+        drive = b.drive(folder / 'drive', '--frames', 16, '--steps', 200 if b.quick else 2400)
+        scans = [points_of(scan) - [k, 0, 0, 0] for k, scan in enumerate(sorted(drive.glob('*.bin')))]  # in one frame
+        np.concatenate(scans)[:2000000].astype('<f4').tofile(folder / 'sweeps.bin')
+        for cloud, file in ('KITTI', KITTI), ('sweeps', folder / 'sweeps.bin'):
+            points = points_of(file)
+            what = f'{cloud}, {len(points)} points, '
+            for case, *words in (('pillar 0.16 m', '--config', pillar), ('voxel 0.075 m, means', '--config', fine, '--features', 'mean'),
+                                 ('voxel 0.075 m, points', '--config', fine, '--features', 'points'), ('downsample 0.25 m', '--voxel-size', .25)):
+                b.warm('voxelize', what + case, out, 'voxelize', *words, '--fields', 4, *b.copies(file, folder), '-o', f'{out}/')
+            for case, *hard in (('pillar 0.16 m', [.16, .16, 4], [0, -39.68, -3, 69.12, 39.68, 1], 40000, 32),
+                                ('voxel 0.075 m, points', [.075, .075, .2], [-54, -54, -5, 54, 54, 3], 160000, 10)) if tensorview else ():
+                size, limits, voxels, most = hard
+                make = importlib.import_module('spconv.utils').Point2VoxelCPU3d(size, limits, 4, voxels, most)
+                b.least('voxelize', what + case, 'spconv', lambda: make.point_to_voxel(tensorview.from_numpy(points)))
+            if open3d:
+                wide = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(points[:, :3].astype(float)))
+                b.least('voxelize', what + 'downsample 0.25 m', 'Open3D', lambda: wide.voxel_down_sample(0.25))
+            if small_gicp:
+                wide = small_gicp.PointCloud(points[:, :3].astype(float))
+                b.least('voxelize', what + 'downsample 0.25 m', 'small_gicp', lambda: small_gicp.voxelgrid_sampling(wide, 0.25, num_threads=1))
+
+
+def arrays(b):
+    """KITTI, and scans of a street with so many points."""
+    if not b.cuda or not KITTI.exists():
+        return
+    b.device_arrays('KITTI', KITTI)
+    with tempfile.TemporaryDirectory() as name:
+        for points in () if b.quick else (1000000, 2000000, 10000000):
+            street = pathlib.Path(name) / 'street.bin'
+            subprocess.run([b.build / 'tests/scene/street', '--points', str(points), street], check=True)
+            b.device_arrays('large street', street)
 
 
 def register(b):
-    b.program('register', 'register', '--runs', 3 if b.quick else 200 if b.cuda else 25)
-    b.program('register_depth', 'register_depth', '--runs', 3 if b.quick else 40)
-    small_gicp, scans = None if b.cuda else peer('small_gicp'), [DATA / f'kitti00/velodyne/{k:06d}.bin' for k in (14, 15)]
-    if small_gicp and scans[0].exists():
-        target, source = (points_of(scan)[:, :3].astype(float) for scan in scans)
-        for kind in ('PLANE_ICP', 'GICP', 'VGICP'):
-            b.least('register', 'KITTI 00, 15 onto 14, ndt', f'small_gicp {kind}',
-                    lambda: small_gicp.align(target, source, registration_type=kind, downsampling_resolution=0.25, num_threads=1))
+    small_gicp = peer('small_gicp')
+    with tempfile.TemporaryDirectory() as name:
+        out, pairs = pathlib.Path(name) / 'out', pathlib.Path(name) / 'pairs'
+        for k in (1, 15):
+            scans = [DATA / f'kitti00/velodyne/{i:06d}.bin' for i in (k, k - 1)]
+            if b.cuda or not scans[0].exists():
+                return
+            pairs.write_text(f'{scans[0]} {scans[1]}\n' * (3 if b.quick else 25))
+            for method in ('ndt', 'plane', 'point', 'gicp'):
+                out.mkdir()
+                b.warm('register', f'KITTI 00, {k} onto {k - 1}, {method}', out, 'register', '--pairs', pairs, '--method', method, '--transform', out / 'T')
+            source, target = (points_of(scan)[:, :3].astype(float) for scan in scans)
+            for kind in ('PLANE_ICP', 'GICP', 'VGICP') if small_gicp else ():
+                b.least('register', f'KITTI 00, {k} onto {k - 1}, ndt', f'small_gicp {kind}',
+                        lambda: small_gicp.align(target, source, registration_type=kind, downsampling_resolution=0.25, num_threads=1))
 
 
 def kiss_icp(b, what, folder, columns, deskew=False):
@@ -217,20 +120,31 @@ def kiss_icp(b, what, folder, columns, deskew=False):
 
 def odometry(b):
     """Depth frames of a room; KITTI 00, scans 0 to 5 to and fro; drives along 00, 05 and 07 with deskewing and the beams corrected, whose truth is known."""
-    b.program('odometry', 'depth', *(['--frames', 6, '--width', 160] if b.quick else ['--frames', 120 if b.cuda else 30]))
-    threads = [] if b.cuda else ['--threads', 1]
     with tempfile.TemporaryDirectory() as name:
-        folder, scans = pathlib.Path(name) / 'kitti', DATA / 'kitti00/velodyne'
+        folder, scans = pathlib.Path(name), DATA / 'kitti00/velodyne'
+        room = b.generate('room', folder / 'room', '--loop', 120, '--noise', 1, '--format', 'pgm', '--frames', 6 if b.quick else 120 if b.cuda else 30)
+        (folder / 'first.txt').write_text((room / 'poses_kitti.txt').read_text().split('\n')[0])
+        images = ['--config', room / 'camera.yaml', *sorted(room.glob('*.pgm'))]
+        for reference in ('previous image', 'keyframe', 'model'):
+            b.track('odometry', f'odometry to the {reference}', folder, room / 'poses_kitti.txt', '--init', folder / 'first.txt', '--reference',
+                    reference.split()[0], *images)
+        log, *_ = b.run('fuse', *images, '--poses', room / 'poses_kitti.txt', '-o', folder / 'model.ply', f'--{b.device}')
+        b.row('odometry', 'fuse a depth image', 'pcgpu', 1e3 * log[0]['seconds']['integrate'] / log[0]['result']['frames'], 'ms')
+        b.row('odometry', 'mesh of a room', 'pcgpu', 1e3 * log[0]['seconds']['surface'], 'ms')
         if (scans / '000005.bin').exists():
-            folder.mkdir()
-            for i in range(20 if b.quick else 100):
-                (folder / f'{i:06d}.bin').symlink_to((scans / f'{i % 10 if i % 10 <= 5 else 10 - i % 10:06d}.bin').resolve())
-            b.program('odometry', 'odometry', '--scans', folder, '--name', 'KITTI 00', *threads)
-            kiss_icp(b, 'KITTI 00', folder, 4)
+            kitti = [(scans / f'{i % 10 if i % 10 <= 5 else 10 - i % 10:06d}.bin').resolve() for i in range(20 if b.quick else 100)]
+            for reference in ('previous', 'keyframe', 'model'):
+                b.track('odometry', f'KITTI 00, {reference}', folder, None, '--fields', 4, '--reference', reference, *kitti)
+            (folder / 'kitti').mkdir()
+            for i, scan in enumerate(kitti):
+                (folder / f'kitti/{i:06d}.bin').symlink_to(scan)
+            kiss_icp(b, 'KITTI 00', folder / 'kitti', 4)
         for path in ('00', '05', '07')[:1 if b.quick or b.cuda else 3] if (PATH / '00.txt').exists() else ():
             count = 20 if b.quick else 4541 if LONG and not b.cuda else 200
-            drive = b.drive(pathlib.Path(name) / path, '--path', PATH / f'{path}.txt', '--frames', count, '--moving', 1, '--moving-cars', 1, '--beams-off', BEAMS)
-            b.program('odometry', 'odometry', '--scans', drive, '--name', f'drives {path}', '--fields', 5, '--deskew', 1, '--beams', BEAMS, *threads)
+            drive = b.drive(folder / path, '--path', PATH / f'{path}.txt', '--frames', count, '--moving', 1, '--moving-cars', 1, '--beams-off', BEAMS)
+            for reference in ('previous', 'keyframe', 'model'):
+                b.track('odometry', f'drives {path}, {reference}', folder, drive / 'poses.txt', '--fields', 5, '--deskew', 'time', '--beam-correction', BEAMS,
+                        '--reference', reference, *sorted(drive.glob('*.bin')))
             kiss_icp(b, f'drives {path}', drive, 5, True)
 
 
@@ -250,8 +164,20 @@ def localization(b):
             b.run('convert', mapping / f'{2 * k:06d}.bin', '--transform', folder / 'pose.txt', '-o', merged[-1])
         b.run('convert', '--merge', *merged, '-o', folder / 'all.ply')
         b.run('voxelize', '--features', 'mean', '--voxel-size', 0.1, '--range', 'auto', '--max-voxels', 0, folder / 'all.ply', '-o', folder / 'map.ply')
-        b.program('localization', 'odometry', '--scans', later, '--map', folder / 'map.ply', '--name', 'later drive', '--places', 4 if b.quick else 50,
-                  *([] if b.cuda else ['--threads', 1]))
+        scans, words, truth = sorted(later.glob('*.bin')), ('--map', folder / 'map.ply'), (later / 'poses.txt').read_text().splitlines()
+        (folder / 'first.txt').write_text(truth[0])
+        b.track('localization', 'later drive, in a map', folder, later / 'poses.txt', *words, '--init', folder / 'first.txt', *scans)
+        places, took, one = 4 if b.quick else 50, [], folder / 'place.txt'
+        for k in range(places):  # each of these is searched in the whole map
+            at = k * len(scans) // places
+            (folder / 'truth.txt').write_text(truth[at])
+            log, *_ = b.run('odometry', *words, scans[at], '--trajectory', one, *(['--cuda'] if b.cuda else ['--cpu', '--threads', 1]))
+            off, turned = errors(one, folder / 'truth.txt')
+            if not (off[0] < 100 and turned[0] < 0.5):
+                return b.wrong(f'localization: the start at {at} is {off[0]:.0f} mm and {turned[0]:.2f} degrees off')
+            took.append(1e3 * (log[0]['seconds']['total'] - log[0]['seconds']['read'] - log[0]['seconds']['write']))
+        b.row('localization', 'later drive, in a map, start', 'CUDA' if b.cuda else 'pcgpu', np.mean(took), 'ms')
+        b.row('localization', 'later drive, in a map, slowest start', 'CUDA' if b.cuda else 'pcgpu', max(took), 'ms')
 
 
 def loops(b):
@@ -304,8 +230,7 @@ def commands(b):
                 if len(written) > 1:
                     b.wrong(f'{what}: {who} has another output')
                     break
-                b.row('commands', what, who, 1e3 * np.median([sum(s for name, s in run[0][0]['seconds'].items() if name not in ('read', 'write', 'total'))
-                                                              for run in runs]), 'ms')
+                b.row('commands', what, who, 1e3 * np.median([operation(run[0][0]) for run in runs]), 'ms')
                 b.row('commands', what + ', the process', who, 1e3 * np.median([run[1] for run in runs]), 'ms')
 
 
@@ -360,34 +285,7 @@ def threads(b):
                 b.wrong(f'{what}: outputs differ from thread to thread')
 
 
-def table_of(group):
-    """Markdown of a group, a table per machine: a line per thing with a column per program; in brackets the ratio to the first."""
-    def text_of(value, digits=4):
-        return f'{value:,.0f}' if value >= 1000 else f'{value:.{digits}g}'
-    text = []
-    for file in sorted((HERE / 'results').glob('*.csv')):
-        lines, commits = {}, {}
-        with open(file, newline='') as rows:
-            for row in csv.DictReader(rows):  # later ones replace earlier ones
-                of, what, who, unit = row['row'].split('; ')
-                if of == group and not what.startswith('street'):  # what is rendered and not larger than a real scan stays in results/
-                    lines.setdefault((what, unit), {})[who], commits[what, unit, who] = float(row['value']), row['commit']
-        whos = list(dict.fromkeys(who for line in lines.values() for who in line))
-        if whos:
-            text += [f'\n| {group}, {file.stem} {", ".join(dict.fromkeys(commits.values()))} | ' + ' | '.join(whos) + ' |', '|---' * (1 + len(whos)) + '|']
-        for (what, unit), line in lines.items():
-            first = line.get(whos[0])
-            cells = ['' if who not in line else text_of(line[who]) + (f' ({text_of(line[who] / first, 3)} x)' if first and who != whos[0] else '') for who in whos]
-            text.append(f'| {what}, {unit} | ' + ' | '.join(cells) + ' |')
-    return '\n'.join(text)[1:] + '\n'
-
-
-def tables():
-    file = SOURCE / 'BENCHMARKS.md'
-    file.write_text(re.sub(r'(<!-- rows of ([^>]*?), by targets.py --table -->\n).*?(?=<!-- end)', lambda at: at[1] + '\n'.join(map(table_of, at[2].split(', '))), file.read_text(), flags=re.S))
-
-
-PARTS = [sample, voxelize, register, odometry, localization, loops, commands, many, threads]
+PARTS = [sample, voxelize, arrays, register, odometry, localization, loops, commands, many, threads]
 if sys.argv[1:] == ['--table']:
     tables()
 elif len(sys.argv) < 2:

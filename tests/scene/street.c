@@ -16,7 +16,7 @@ typedef struct arguments {
 } arguments;
 
 static const char usage[] = "usage: street [options] OUTPUT.bin\n"
-                            "  --points N                exact number of points (default 60000, at most 4000000)\n"
+                            "  --points N                exact number of points (default 60000, at most 10000000)\n"
                             "  --seed N                  of the noise and the dropouts (default 1)\n"
                             "  --layout N                seed of the street itself (default 1)\n"
                             "  --phase P                 first firing, in steps of the sweep, 0 to 1 (default 0)\n"
@@ -57,7 +57,7 @@ static bool parse_option(arguments *a, const char *name, const char *value) {
     if (!parse_number(value, 0.0, 9007199254740992.0, &number)) {
         return false;
     }
-    if (strcmp(name, "--points") == 0 && number >= 1.0 && number <= 4e6) {
+    if (strcmp(name, "--points") == 0 && number >= 1.0 && number <= 1e7) {
         a->points = (int64_t)number;
     } else if (strcmp(name, "--seed") == 0) {
         a->seed = (uint64_t)number;
