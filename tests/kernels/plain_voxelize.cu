@@ -1,6 +1,6 @@
-/* See plain.h. Where the libraries lose time or points, this takes the better way: 32-bit keys beside the numbers in one
- * table of at most half its slots, probed to the end; no atomic for a key that is there or a voxel that is full; the
- * features are not cleared for the most voxels there may be, but padded for those there are. */
+/* See plain.h. Where the libraries lose time or points, this takes the better way: 32-bit keys beside the numbers in
+ * one table of at most half its slots, probed to the end; no atomic for a key that is there or a voxel that is full;
+ * the features are not cleared for the most voxels there may be, but padded for those there are. */
 #include "plain.h"
 
 #include "common.cuh"
