@@ -1,15 +1,13 @@
 """Files as other programs write them are read alike by pcgpu and by the library that knows them: NumPy here; Open3D, laspy,
 plyfile, pypcd4 and trimesh where they are installed. A row of the table writes a file and returns what the other
 library reads from it."""
-import gzip
 import importlib
 import io
 import pathlib
-import struct
 
 import numpy as np
 
-from common import check, equal, finish, part_skipped, passed, read_cloud, run, scratch, write_pgm
+from common import check, equal, finish, part_skipped, passed, read_cloud, run, scratch
 
 f32 = np.float32
 POINTS = 500
@@ -40,95 +38,12 @@ SCAN = np.c_[XYZ, INTENSITY].astype(f32)
 XYZ_COLUMNS = columns(XYZ, 'xyz')
 
 
-# ---- NumPy -----------------------------------------------------------------------------------------------------------
-
-@row('kitti.bin')
-def _(path):
-    SCAN.tofile(path)
-    return columns(np.fromfile(path, '<f4').reshape(-1, 4))
-
+# ---- NumPy; tests/unit has what its own files and text are, tests/unit/test_io_ply.c every variant of PLY ------------
 
 @row('nuscenes.pcd.bin')
 def _(path):
     np.c_[SCAN, RING].astype(f32).tofile(path)
     return columns(np.fromfile(path, '<f4').reshape(-1, 5), ('x', 'y', 'z', 'intensity', 'c4'))
-
-
-@row('waymo.bin', options=('--fields', '6'))
-def _(path):
-    np.c_[SCAN, RING, INTENSITY].astype(f32).tofile(path)
-    return columns(np.fromfile(path, '<f4').reshape(-1, 6), ('x', 'y', 'z', 'intensity', 'c4', 'c5'))
-
-
-@row('three.npy')
-def _(path):
-    np.save(path, XYZ)
-    return columns(np.load(path), 'xyz')
-
-
-@row('fortran_float64.npy')
-def _(path):
-    np.save(path, np.asfortranarray(SCAN.astype(float)))
-    return columns(np.load(path))
-
-
-@row('big_endian.npy')
-def _(path):
-    np.save(path, SCAN.astype('>f4'))
-    return columns(np.load(path))
-
-
-@row('utm.npy')
-def _(path):
-    np.save(path, UTM)
-    return columns(np.load(path), 'xyz')
-
-
-@row('only.npz')
-def _(path):
-    np.savez(path, SCAN)
-    return columns(np.load(path)['arr_0'])
-
-
-@row('with_labels.npz')
-def _(path):
-    np.savez_compressed(path, labels=np.arange(POINTS), velocity=XYZ[:, 0], points=SCAN)
-    return columns(np.load(path)['points'])
-
-
-def text(path, points, delimiter, header='', comments='', ending='\n', fmt='%.9g'):
-    np.savetxt(path, points, fmt, delimiter, header=header, comments=comments, newline=ending)
-    return np.loadtxt(path, delimiter=delimiter.strip() or None, skiprows=int(bool(header) and not comments), ndmin=2)
-
-
-@row('spaces.xyz')
-def _(path):
-    return columns(text(path, XYZ, '  '), 'xyz')
-
-
-@row('commas.csv')
-def _(path):
-    return columns(text(path, SCAN, ',', 'x,y,z,reflectance'), ('x', 'y', 'z', 'reflectance'))
-
-
-@row('semicolons.csv')
-def _(path):
-    return columns(text(path, SCAN, ';', 'X;Y;Z;Intensity'), ('x', 'y', 'z', 'intensity'))
-
-
-@row('tabs.txt')
-def _(path):
-    return columns(text(path, SCAN, '\t'))
-
-
-@row('windows.asc')
-def _(path):
-    return columns(text(path, SCAN, ' ', 'x y z intensity', '# ', '\r\n'))
-
-
-@row('utm.txt')
-def _(path):
-    return columns(text(path, UTM, ' ', fmt='%.3f'), 'xyz')
 
 
 @row('leica.pts')
@@ -153,15 +68,6 @@ DATA {data}
 """
 
 
-@row('pcl_ascii.pcd')
-def _(path):
-    body = io.StringIO()
-    np.savetxt(body, SCAN, '%.8g')
-    path.write_text(PCD.format(fields='x y z intensity', sizes='4 4 4 4', types='F F F F', counts='1 1 1 1', width=POINTS, height=1,
-                               points=POINTS, data='ascii') + body.getvalue())
-    return columns(np.loadtxt(io.StringIO(body.getvalue())))
-
-
 @row('ouster.pcd')
 def _(path):  # padding, mixed types, a field of three values
     records = np.zeros(POINTS, [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('_', 'u1', 4), ('intensity', '<f4'), ('t', '<u4'),
@@ -182,49 +88,6 @@ def _(path):  # organized, without a return here and there
     path.write_bytes(PCD.format(fields='x y z', sizes='4 4 4', types='F F F', counts='1 1 1', width=50, height=POINTS // 50,
                                 points=POINTS, data='binary').encode() + points.tobytes())
     return columns(points, 'xyz')
-
-
-@row('meshlab.ply')
-def _(path):  # ASCII, Windows ends of lines, comments, faces
-    body = '\r\n'.join('%.9g %.9g %.9g 255' % tuple(p) for p in XYZ)
-    path.write_bytes(('ply\r\nformat ascii 1.0\r\ncomment VCGLIB generated\r\nelement vertex %d\r\nproperty float x\r\nproperty float y\r\n'
-                      'property float z\r\nproperty uchar alpha\r\nelement face 1\r\nproperty list uchar int vertex_indices\r\nend_header\r\n'
-                      % POINTS + body + '\r\n3 0 1 2\r\n').encode())
-    return dict(XYZ_COLUMNS, alpha=np.full(POINTS, 255))
-
-
-@row('big_endian.ply')
-def _(path):
-    records = np.zeros(POINTS, [('nx', '>f4'), ('z', '>f8'), ('y', '>f8'), ('x', '>f8'), ('ring', 'u1')])
-    records['nx'], records['ring'] = NORMALS[:, 0], RING
-    for k, name in enumerate('xyz'):
-        records[name] = XYZ[:, k]
-    path.write_bytes(b'ply\nformat binary_big_endian 1.0\nobj_info scanner\nelement vertex %d\nproperty float nx\nproperty double z\n'
-                     b'property double y\nproperty double x\nproperty uchar ring\nend_header\n' % POINTS + records.tobytes())
-    return {name: records[name] for name in records.dtype.names}
-
-
-@row('scan.bin.gz')
-def _(path):
-    path.write_bytes(gzip.compress(SCAN.tobytes()))
-    return columns(np.frombuffer(gzip.decompress(path.read_bytes()), '<f4').reshape(-1, 4))
-
-
-@row('table.csv.gz')
-def _(path):
-    plain = path.with_suffix('')
-    wanted = text(plain, SCAN, ',', 'x,y,z,i')
-    path.write_bytes(gzip.compress(plain.read_bytes()))
-    return columns(wanted, ('x', 'y', 'z', 'i'))
-
-
-@row('frame.pgm', options=('--camera', '100,100,5,5'))
-def _(path):
-    depth = rng.integers(500, 4000, (12, 10)).astype(np.uint16)
-    write_pgm(path, depth)
-    v, u = np.mgrid[:12, :10]
-    z = depth.ravel() / 1000.0
-    return {'x': (u.ravel() - 5) / 100 * z, 'y': (v.ravel() - 5) / 100 * z, 'z': z}
 
 
 # ---- Open3D ----------------------------------------------------------------------------------------------------------
@@ -264,7 +127,9 @@ def laspy_row(name, kind, version):
         import laspy
         header = laspy.LasHeader(point_format=kind, version=version)
         header.scales, header.offsets = [0.001] * 3, [513000, 5403000, 0]
+        header.add_extra_dim(laspy.ExtraBytesParams('height', f32))
         made = laspy.LasData(header)
+        made.height = INTENSITY
         made.x, made.y, made.z = UTM.T
         made.intensity = (INTENSITY * 65535).astype(np.uint16)
         made.classification = (RING % 18).astype(np.uint8)
@@ -273,11 +138,11 @@ def laspy_row(name, kind, version):
         made.write(str(path))
         got = laspy.read(str(path))
         return {'x': np.asarray(got.x), 'y': np.asarray(got.y), 'z': np.asarray(got.z), 'intensity': np.asarray(got.intensity),
-                'classification': np.asarray(got.classification)}
+                'classification': np.asarray(got.classification), 'height': np.asarray(got.height)}
 
 
 for suffix in 'las', 'laz':
-    for kind, version in ((0, '1.2'), (3, '1.2'), (6, '1.4'), (8, '1.4')):
+    for kind, version in ((0, '1.2'), (1, '1.4'), (3, '1.2'), (6, '1.4'), (7, '1.4'), (8, '1.4')):
         laspy_row(f'laspy_{kind}.{suffix}', kind, version)
 
 
@@ -297,6 +162,7 @@ def plyfile_row(name, is_text, order):
 
 plyfile_row('plyfile.ply', False, '<')
 plyfile_row('plyfile_text.ply', True, '=')
+plyfile_row('plyfile_big.ply', False, '>')
 
 
 def pypcd_row(name, encoding):
