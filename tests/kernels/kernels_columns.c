@@ -1,19 +1,6 @@
 /* Farthest point sampling among other columns than x y z, 1 to 64, against the plain loop. */
 #include "reference.h"
 
-static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
-                           const picks *want) {
-    for (int c = 0; c < bed->contexts * bed->repeat; c++) {
-        pcgpu_context *context = bed->context[c % bed->contexts];
-        pcgpu_sampled got;
-        const pcgpu_status status = pcgpu_sample(context, cloud, params, &got);
-        expect(bed, status == PCGPU_OK && equal_picks(want, got.count, got.indices, got.distances),
-               "columns, %s, %s: differs from the reference %s", name, bed->label[c % bed->contexts],
-               pcgpu_last_error(context));
-        pcgpu_sampled_free(&got);
-    }
-}
-
 /* Records of 64 columns: random, few values (ties and equal points), far apart and not finite, or all equal. */
 static void make_wide(uint64_t seed, int kind, int64_t rows, pcgpu_cloud *cloud) {
     test_random r = {.state = seed * 31 + (uint64_t)kind};
@@ -47,14 +34,14 @@ static void check_wide(test_bed *bed, int kind, int64_t rows, int dimensions, in
     params.at_most = true;
     snprintf(name, sizeof name, "%d columns of kind %d, %lld rows", dimensions, kind, (long long)rows);
     picks want = plain_sample_columns(&cloud, columns, dimensions, NULL, 0, 0, most, 0.0f);
-    check_contexts(bed, name, &cloud, &params, &want);
+    check_sample(bed, name, &cloud, &params, &want);
     picks after = {want.count - want.count / 2, want.indices + want.count / 2, want.distances + want.count / 2};
     params.seeds = want.indices;
     params.seed_count = want.count / 2;
     params.count = after.count;
     params.at_most = false;
     if (params.seed_count > 0) {
-        check_contexts(bed, name, &cloud, &params, &after);
+        check_sample(bed, name, &cloud, &params, &after);
     }
     params.seed_count = 0;
     params.start = PCGPU_START_INDEX;
@@ -63,7 +50,7 @@ static void check_wide(test_bed *bed, int kind, int64_t rows, int dimensions, in
     free_picks(&want);
     want = plain_sample_columns(&cloud, columns, dimensions, NULL, 0, params.start_index, params.count,
                                 params.min_distance);
-    check_contexts(bed, name, &cloud, &params, &want);
+    check_sample(bed, name, &cloud, &params, &want);
     free_picks(&want);
     pcgpu_cloud_free(&cloud);
 }

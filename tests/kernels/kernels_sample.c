@@ -5,18 +5,14 @@
 
 /* ---- comparing ------------------------------------------------------------------------------------------------ */
 
-/* The public call on every context. */
-static void check_contexts(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
-                           const picks *want) {
+void check_sample(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                  const picks *want) {
     for (int c = 0; c < bed->contexts * bed->repeat; c++) {
-        int i = c % bed->contexts;
+        const int i = c % bed->contexts;
         pcgpu_sampled got;
-        pcgpu_status status = pcgpu_sample(bed->context[i], cloud, params, &got);
-        expect(bed, status == PCGPU_OK, "sample, %s, %s: %s", name, bed->label[i], pcgpu_last_error(bed->context[i]));
-        if (status == PCGPU_OK) {
-            expect(bed, equal_picks(want, got.count, got.indices, got.distances),
-                   "sample, %s, %s: differs from the reference", name, bed->label[i]);
-        }
+        const pcgpu_status status = pcgpu_sample(bed->context[i], cloud, params, &got);
+        expect(bed, status == PCGPU_OK && equal_picks(want, got.count, got.indices, got.distances),
+               "sample, %s, %s: differs from the reference %s", name, bed->label[i], pcgpu_last_error(bed->context[i]));
         pcgpu_sampled_free(&got);
     }
 }
@@ -51,36 +47,9 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
             as_asked.start = PCGPU_START_FIRST;
             as_asked.start_index = 0;
         }
-        check_contexts(bed, name, cloud, &as_asked, &want);
+        check_sample(bed, name, cloud, &as_asked, &want);
         free_picks(&want);
     }
-}
-
-static void check_center(test_bed *bed, const pcgpu_cloud *cloud) {
-    double sum[3] = {0.0, 0.0, 0.0};
-    for (int64_t i = 0; i < cloud->rows; i++) {
-        for (int k = 0; k < 3; k++) {
-            sum[k] += (double)cloud->data[i * cloud->columns + k];
-        }
-    }
-    float center[3];
-    int64_t farthest = 0;
-    for (int k = 0; k < 3; k++) {
-        center[k] = (float)(sum[k] / (double)cloud->rows);
-    }
-    for (int64_t i = 1; i < cloud->rows; i++) {
-        if (plain_squared(cloud->data + i * cloud->columns, center) >
-            plain_squared(cloud->data + farthest * cloud->columns, center)) {
-            farthest = i;
-        }
-    }
-    pcgpu_sample_params params;
-    pcgpu_sample_params_init(&params);
-    params.ratio = 0.01;
-    params.start = PCGPU_START_CENTER;
-    picks want = plain_sample(cloud, farthest, (int64_t)floor(0.01 * (double)cloud->rows), 0.0f, false);
-    check_contexts(bed, "start at the center", cloud, &params, &want);
-    free_picks(&want);
 }
 
 /* ---- large clouds on the CPU, and its threads ----------------------------------------------------------------- */
@@ -296,55 +265,6 @@ static void check_random(test_bed *bed) {
     check_pinned_draws(bed);
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------------- */
-
-static void check_refusals(test_bed *bed) {
-    enum { USABLE, EMPTY };
-    static const int64_t beyond = 101;
-    static const struct {
-        int cloud;
-        pcgpu_sample_params p;
-        const char *words;
-    } cases[] = {
-        {USABLE, {.count = 5, .start = PCGPU_START_INDEX, .start_index = -1}, "-1"},
-        {USABLE, {.count = 5, .starts = &beyond}, "starts without"},
-        {USABLE, {.count = 0}, "not given"},
-        {USABLE, {.count = -3}, "count -3 is not positive"},
-        {USABLE, {.ratio = 1.5}, "ratio of 1.5"},
-        {USABLE, {.ratio = (double)NAN}, "ratio"},
-        {USABLE, {.count = 2, .ratio = 0.5}, "both"},
-        {USABLE, {.min_distance = -1.0f}, "least distance"},
-        {USABLE, {.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f}, "no least distance"},
-        {EMPTY, {.ratio = 0.5}, "no usable points"},
-        {USABLE, {.count = 2, .columns = {0, 64}, .column_count = 2}, "column 64 of a cloud with columns 0 to 3"},
-        {USABLE, {.count = 2, .columns = {0, 64}, .column_count = 65}, "65 columns"},
-        {USABLE, {.method = PCGPU_SAMPLE_RANDOM, .count = 2, .columns = {0, 64}, .column_count = 1}, "no distances"},
-    };
-    pcgpu_context *context = bed->context[0];
-    pcgpu_cloud clouds[2];
-    pcgpu_sampled got[2];
-    make_cloud_named("uniform", bed->seed, 100, &clouds[USABLE]);
-    make_cloud_named("empty", bed->seed, 0, &clouds[EMPTY]);
-    clouds[USABLE].data[4 * 7] = NAN;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pcgpu_sample_params p = cases[i].p;
-        p.struct_size = sizeof p;
-        const pcgpu_status status = pcgpu_sample(context, &clouds[cases[i].cloud], &p, got);
-        expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, cases[i].words),
-               "refusal '%s': got %d '%s'", cases[i].words, (int)status, context->errors.text);
-        expect(bed, !got->indices && !got->distances && got->count == 0, "refusal '%s': the result is not empty",
-               cases[i].words);
-        pcgpu_sampled_free(got);
-    }
-    const pcgpu_cloud *both[2] = {&clouds[USABLE], &clouds[EMPTY]};
-    pcgpu_sample_params params = {.struct_size = sizeof(pcgpu_sample_params), .count = 2};
-    pcgpu_status status = pcgpu_sample_batch(context, both, 2, &params, got);
-    expect(bed, status == PCGPU_ERROR_ARGUMENT && strstr(context->errors.text, "cloud 1") && !got->indices,
-           "a batch with an empty cloud: %s", context->errors.text);
-    pcgpu_cloud_free(&clouds[USABLE]);
-    pcgpu_cloud_free(&clouds[EMPTY]);
-}
-
 static void check(test_bed *bed) {
     pcgpu_cloud cloud;
     const char *name;
@@ -364,13 +284,9 @@ static void check(test_bed *bed) {
         check_cloud(bed, "2.2 million points", &cloud, 12);
         pcgpu_cloud_free(&cloud);
     }
-    make_cloud_named("uniform", bed->seed, 3000, &cloud);
-    check_center(bed, &cloud);
-    pcgpu_cloud_free(&cloud);
     check_large(bed);
     check_batches(bed);
     check_random(bed);
-    check_refusals(bed);
 }
 
 const operation operation_sample = {"sample", check};

@@ -24,6 +24,9 @@ picks plain_sample_columns(const pcgpu_cloud *cloud, const int *columns, int dim
                            int64_t seed_count, int64_t start, int64_t count, float min_distance);
 bool equal_picks(const picks *want, int64_t count, const int32_t *indices, const float *distances);
 void free_picks(picks *p);
+/* The public call on every context, against what is wanted. */
+void check_sample(test_bed *bed, const char *name, const pcgpu_cloud *cloud, const pcgpu_sample_params *params,
+                  const picks *want);
 
 /* A cloud without an offset; `range` instead of the one of the parameters. Free with pcgpu_voxels_free. */
 pcgpu_voxels plain_voxelize(const pcgpu_cloud *cloud, const double range[6], const pcgpu_voxelize_params *p);

@@ -39,6 +39,7 @@ static void refused_of(const pcgpu_cloud *cloud, const pcgpu_sample_params *para
 
 static void test_refused(void **state) {
     static const int32_t seeds[] = {3, 5, 3};
+    static const int64_t beyond = 101;
 #define SEEDS .seeds = seeds, .seed_count
     static const struct {
         pcgpu_sample_params p;
@@ -52,7 +53,19 @@ static void test_refused(void **state) {
                  {{.count = 4, SEEDS = 2, .start_index = 1}, 1, "start_index is 1 without PCGPU_START_INDEX"},
                  {{.count = 4, SEEDS = 2, .start = PCGPU_START_RANDOM}, 1, "both a start and seeds"},
                  {{.count = 64, SEEDS = 2}, 1, "count 64 exceeds the 63 usable points that are no seeds"},
-                 {{.ratio = 1, SEEDS = 2}, 1, "count 65 exceeds the 63 usable points that are no seeds"}};
+                 {{.ratio = 1, SEEDS = 2}, 1, "count 65 exceeds the 63 usable points that are no seeds"},
+                 {{.count = 5, .start = PCGPU_START_INDEX, .start_index = -1}, 1, "-1"},
+                 {{.count = 5, .starts = &beyond}, 1, "starts without"},
+                 {{.count = 0}, 1, "not given"},
+                 {{.count = -3}, 1, "count -3 is not positive"},
+                 {{.ratio = 1.5}, 1, "ratio of 1.5"},
+                 {{.ratio = (double)NAN}, 1, "ratio"},
+                 {{.count = 2, .ratio = 0.5}, 1, "both"},
+                 {{.min_distance = -1.0f}, 1, "least distance"},
+                 {{.method = PCGPU_SAMPLE_RANDOM, .count = 2, .min_distance = 1.0f}, 1, "no least distance"},
+                 {{.count = 2, .columns = {0, 64}, .column_count = 2}, 1, "column 64 of a cloud with columns 0 to 2"},
+                 {{.count = 2, .columns = {0, 64}, .column_count = 65}, 1, "65 columns"},
+                 {{.method = PCGPU_SAMPLE_RANDOM, .count = 2, .column_count = 1}, 1, "no distances"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         refused(cases[i].p, cases[i].clouds, cases[i].words);
     }
@@ -158,6 +171,9 @@ static void test_empty(void **state) {
         params.coverage = true;
         params.count = 4;
         refused_of(&none, &params, "no usable points among 0 records");
+        assert_int_equal(pcgpu_sample_batch(context, clouds + 1, 2, &params, got), PCGPU_ERROR_ARGUMENT);
+        assert_non_null(strstr(pcgpu_last_error(context), "cloud 1"));
+        assert_null(got[0].indices);
         assert_int_equal(pcgpu_sample(context, &some, &params, &wanted), PCGPU_OK);
         params.at_most = true;
         params.start = PCGPU_START_INDEX; /* of a cloud without points there is no first pick */
