@@ -109,59 +109,25 @@ def test_limits(folder):
     passed('depths on the limits, in the order of the pixels')
 
 
-def rigid_error(T, truth):
-    """Metres and degrees between two rigid transforms."""
-    delta = np.linalg.inv(truth) @ T
-    return np.linalg.norm(delta[:3, 3]), np.degrees(np.arccos(np.clip((np.trace(delta[:3, :3]) - 1) / 2, -1, 1)))
-
-
 def test_room(folder):
-    """The generator's own frames: their truth is exact to 1e-10."""
+    """The generator's own frames; test_register_depth.py registers all of these."""
     frames = sorted((SOURCE / 'testdata' / 'room').glob('frame-*.png'))
-    poses = [np.vstack([row.reshape(3, 4), [0, 0, 0, 1]]) for row in np.loadtxt(frames[0].parent / 'poses_kitti.txt')]
-    check(len(frames) == len(poses) >= 4, 'a pose for each frame of testdata/room')
     camera = (640, 480, 525, 525, 319.5, 239.5, 1000, 0, np.inf)
-    for i, frame in enumerate(frames):
+    for frame in frames:
         run('voxelize', '--config', frame.parent / 'camera.yaml', '--voxel-size', 200000, '--features', 'points',
             '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', frame, '-f', '-o', folder / 'room.npy')
         equal(f'{frame.name} of the room', np.load(folder / 'room.npy')[0], points(read_png(frame), camera)[0])
-        if i > 0:
-            result = run('register', '--config', frame.parent / 'camera.yaml', frame, frames[i - 1])
-            metres, degrees = rigid_error(np.array(result.stdout.decode().split(), float).reshape(4, 4),
-                                          np.linalg.inv(poses[i - 1]) @ poses[i])
-            check(metres < .002 and degrees < .03, f'room {i} -> {i - 1}', f'{metres} m, {degrees} degrees')
-            passed(f'room {i} -> {i - 1}: {1000 * metres:.2f} mm, {degrees:.3f} degrees off')
+    passed(f'{len(frames)} frames of the room')
 
 
-def test_living_room(folder):
-    if not data('depth_livingroom/00000.png'):
-        return part_skipped('living room', 'no real data')
-    lines = data('depth_livingroom/gt_trajectory_frames0-4.log').read_text().split('\n')
-    poses = [np.array([list(map(float, lines[5 * i + k].split())) for k in range(1, 5)]) for i in range(5)]
-    frames = [data(f'depth_livingroom/{i:05}.png') for i in range(5)]
-    for i in (0, 4):
-        compare(frames[i], read_png(frames[i]), 'livingroom', folder)
-    for i in range(4):
-        result = run('register', '--config', config('livingroom'), frames[i + 1], frames[i])
-        T = np.array(result.stdout.decode().split(), float).reshape(4, 4)
-        metres, degrees = rigid_error(T, np.linalg.inv(poses[i]) @ poses[i + 1])
-        check(metres < .003 and degrees < .05, f'living room {i + 1} -> {i}', f'{metres} m, {degrees} degrees')
-        passed(f'living room {i + 1} -> {i}: {1000 * metres:.2f} mm, {degrees:.3f} degrees off')
-    return None
-
-
-def test_seven_scenes(folder):
-    if not data('depth_7scenes/frame-000000.depth.png'):
-        return part_skipped('7-Scenes', 'no real data')
-    frames = [data(f'depth_7scenes/frame-{i:06}.depth.png') for i in (0, 10)]
-    poses = [np.loadtxt(data(f'depth_7scenes/frame-{i:06}.pose.txt')) for i in (0, 10)]
-    compare(frames[0], read_png(frames[0]), '7scenes', folder)
-    result = run('register', '--config', config('7scenes'), frames[1], frames[0])
-    metres, degrees = rigid_error(np.array(result.stdout.decode().split(), float).reshape(4, 4),
-                                  np.linalg.inv(poses[0]) @ poses[1])
-    check(metres < .015 and degrees < .5, '7-Scenes 10 -> 0', f'{metres} m, {degrees} degrees')
-    passed(f'7-Scenes 10 -> 0: {1000 * metres:.1f} mm, {degrees:.2f} degrees off')
-    return None
+def test_real(folder):
+    for name, file in (('livingroom', 'depth_livingroom/00000.png'), ('livingroom', 'depth_livingroom/00004.png'),
+                       ('7scenes', 'depth_7scenes/frame-000000.depth.png')):
+        if data(file):
+            compare(data(file), read_png(data(file)), name, folder)
+            passed(file)
+        else:
+            part_skipped(file, 'no real data')
 
 
 with scratch() as scratch_folder:
@@ -169,6 +135,5 @@ with scratch() as scratch_folder:
     test_generated(scratch_folder)
     test_limits(scratch_folder)
     test_room(scratch_folder)
-    test_living_room(scratch_folder)
-    test_seven_scenes(scratch_folder)
+    test_real(scratch_folder)
 finish()

@@ -252,30 +252,6 @@ def test_pair(folder):
     check(origin is not None and origin > 9000, 'pair: records at the origin are dropped and counted', origin)
 
 
-def test_no_success(folder):
-    """What cannot be registered: exit 4, the reason, and the outputs nevertheless."""
-    rng = np.random.default_rng(1)
-    cloud = rng.uniform(-10, 10, (4000, 4))
-    write_bin(folder / 'here.bin', cloud)
-    write_bin(folder / 'far.bin', rng.uniform(-10, 10, (4000, 4)) + [500, 0, 0, 0])
-    write_bin(folder / 'few.bin', cloud[:3])
-    plane = cloud.copy()
-    plane[:, 2] = 0
-    write_bin(folder / 'plane.bin', plane)
-    for source, target in (('here', 'far'), ('few', 'here'), ('here', 'few')):
-        (folder / 'T.txt').unlink(missing_ok=True)
-        summary = register(folder, folder / f'{source}.bin', folder / f'{target}.bin', code=4)[1]
-        check(find(summary, 'converged') is False, f'{source} onto {target}: not converged')
-        check(len(summary['result']['reason']) > 10, f'{source} onto {target}: the reason', summary['result']['reason'])
-        passed(f'{source} onto {target}: exit 4, {summary["result"]["reason"]}')
-    # A plane onto itself slides freely: whatever the exit code, it is never reported as a full success.
-    result = run('register', folder / 'plane.bin', folder / 'plane.bin', '-f', '--json', folder / 'r.json', code=None)
-    degenerate = find(read_json(folder / 'r.json'), 'degenerate')
-    check(result.returncode in (0, 4) and degenerate is True, 'a plane leaves directions free',
-          f'exit {result.returncode}, degenerate {degenerate}')
-    passed('a plane alone is degenerate')
-
-
 def test_exact(folder):
     """A cloud without noise and the same cloud moved: the transform comes back to a fraction of a millimetre."""
     rng = np.random.default_rng(2)
@@ -292,16 +268,6 @@ def test_exact(folder):
     write_bin(folder / 'source.bin', np.column_stack([cloud, np.ones(len(cloud))]))
     write_bin(folder / 'target.bin', np.column_stack([moved, np.ones(len(moved))]))
     compare(folder, 'exact', folder / 'source.bin', folder / 'target.bin', truth, 0.005, 0.02)
-    # The same with UTM-sized coordinates: T then maps file coordinates to file coordinates.
-    corner = np.array([333_000, 4_770_000, 120.0])
-    np.save(folder / 'source.npy', cloud + corner)
-    np.save(folder / 'target.npy', moved + corner)
-    result = register(folder, folder / 'source.npy', folder / 'target.npy')[0]
-    center = np.append(corner, 1)
-    # At 4.8 million metres a rotation error acts on a long lever: compare where the points are.
-    off = np.linalg.norm((result @ center)[:3] - (truth[:3, 3] + corner))
-    check(off < 0.01, 'exact, float64 coordinates', f'{off} m off at the corner of the cloud')
-    passed('float64 coordinates')
 
 
 def main():
@@ -312,7 +278,6 @@ def main():
         test_search(folder)
         test_there_and_back(folder)
         test_utm(folder)
-        test_no_success(folder)
         test_street(folder)
         test_kitti(folder)
         test_pair(folder)

@@ -120,50 +120,21 @@ static void test_indices_bin(void **state) {
     reads("x", "12\n\0", 4, 1, (const int32_t[]){0x000a3231});
 }
 
-static void test_indices_npy_types(void **state) {
-    static const char *const types[] = {"|i1", "|u1", "<i1", ">u1", "<i2", ">i2", "<u2", ">u2",
-                                        "<i4", ">i4", "<u4", ">u4", "<i8", ">i8", "<u8", ">u8"};
+/* test_io_numpy.py has the types that NumPy writes. */
+static void test_indices_npy_bad(void **state) {
+    static const int64_t values[] = {1, 2, 3, 4, 5, 6};
+    static const int32_t wanted[] = {1, 2, 3, 4, 5, 6};
     unsigned char data[512];
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-        int bits = 8 * (types[i][2] - '0');
-        bool sign = types[i][1] == 'i';
-        int64_t largest = bits >= 32 ? INT32_MAX : (INT64_C(1) << (bits - sign)) - 1;
-        const int64_t good[] = {largest, 0, 1, 100, largest - 1};
-        const int32_t wanted[] = {(int32_t)largest, 0, 1, 100, (int32_t)(largest - 1)};
-        static const char *const names[] = {"x.npy", "X.NPY", "-", "x.bin"}; /* by name, else by how it begins */
-        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
-            reads(names[k], data, make_npy(data, types[i], "(5,)", 5, good), 5, wanted);
-            reads(names[k], data, make_npy(data, types[i], "(5, 1)", 5, good), 5, wanted);
-            reads(names[k], data, make_npy(data, types[i], "(0,)", 0, NULL), 0, NULL);
-        }
-        if (sign) {
-            const int64_t negative[] = {1, 2, -1};
-            refuses("x.npy", data, make_npy(data, types[i], "(3,)", 3, negative),
-                    "value 3 is -1, not a record index; ");
-        }
-        if (bits >= (sign ? 64 : 32)) {
-            const int64_t beyond[] = {1, INT64_C(2147483648)};
-            refuses("x.npy", data, make_npy(data, types[i], "(2,)", 2, beyond),
-                    "value 2 is 2147483648, not a record index; give numbers from 0 to 2147483647");
-        }
-        if (bits == 64) {
-            const int64_t extreme[] = {INT64_MIN};
-            refuses("x.npy", data, make_npy(data, types[i], "(1,)", 1, extreme), "not a record index; ");
-            const int64_t low_half[] = {INT64_C(1) << 32}; /* a reader of 32 bits would see 0 */
-            refuses("x.npy", data, make_npy(data, types[i], "(1,)", 1, low_half), "value 1 is 4294967296, ");
-        }
+    static const char *const names[] = {"x.npy", "X.NPY", "-", "x.bin"}; /* by name, else by how it begins */
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        reads(names[k], data, make_npy(data, "<i8", "(6,)", 6, values), 6, wanted);
     }
-    static const char *const others[] = {"<f2", "<f4", ">f8", "|b1", "<c8", "<m8", "|S4", "<U4", "|O8", "|i4", "=i4"};
+    static const char *const others[] = {"|O8", "|i4", "=i4"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char sentence[64];
         snprintf(sentence, sizeof sentence, "holds values of type '%s', and record indices are integers; ", others[i]);
-        refuses("x.npy", data, make_npy(data, others[i], "(1,)", 1, (const int64_t[]){1}), sentence);
+        refuses("x.npy", data, make_npy(data, others[i], "(1,)", 1, values), sentence);
     }
-}
-
-static void test_indices_npy_bad(void **state) {
-    static const int64_t values[] = {1, 2, 3, 4, 5, 6};
-    unsigned char data[512];
     static const char *const shapes[] = {"()", "(1, 6)", "(2, 3)", "(6, 1, 1)", "(0, 2)", "(6, 0)"};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         char sentence[64];
@@ -234,4 +205,4 @@ static void test_indices_streams(void **state) {
 }
 
 UNIT_GROUP(io_indices, io_set_up, io_tear_down, TEST(test_indices_text), TEST(test_indices_bin),
-           TEST(test_indices_npy_types), TEST(test_indices_npy_bad), TEST(test_indices_streams))
+           TEST(test_indices_npy_bad), TEST(test_indices_streams))

@@ -239,7 +239,12 @@ def test_indices():
         (np.zeros((2, 2), int), "its shape is (2, 2)"), (np.zeros((1,) * 7, int), "its shape is (1, 1, 1, 1, 1, 1, 1)"),
         (np.zeros(5, [("x", "i4")]), "type 'records'"), (np.array([1, -1]), "value 2 is -1"),
         (np.array([2**31]), "value 1 is 2147483648"), (np.array([2**32], np.uint64), "value 1 is 4294967296"),
+        (np.array([-2**63]), "not a record index; "),
     ]
+    cases += [(np.array([1, 2, -1], order + kind), "value 3 is -1, not a record index; ") for order in "<>" for kind in ("i1", "i2", "i4", "i8")]
+    cases += [(np.array([1, 2**31], order + kind), "value 2 is 2147483648, ") for order in "<>" for kind in ("u4", "i8", "u8")]
+    cases += [(np.ones(1).astype(kind), f"holds values of type '{kind}', and record indices are integers; ")
+              for kind in ("<f2", "<f4", ">f8", "<c8", "<m8", "|S4", "<U4")]
     for array, sentence in cases:
         np.save("in.npy", array)
         log = tool("indices", "in.npy", "out.npy", code=1)
