@@ -7,9 +7,6 @@ head -c 1000 a.bin > c5.bin
 sized out.bin 1000 pcgpu sample --fields 5 -m 50 --method random c5.bin -o out.bin
 rm out.bin
 
-printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nend_header\n1 2 3\n4 5 6\n' > good.ply
-says '^1 2 3$' pcgpu sample -m 2 good.ply --output-format ply-ascii -o -
-stdout_has '^4 5 6$'
 cp a.bin file.nonsense
 expect 0 pcgpu sample -m 1 -F bin file.nonsense -o out.bin
 rm out.bin
@@ -19,14 +16,6 @@ expect 0 pcgpu sample -m 10 fifo.bin -o out.bin
 wait
 size_is out.bin 160
 rm out.bin
-
-# Columns keep their names; lists, other elements and comments are read past.
-printf 'ply\nformat ascii 1.0\ncomment hello\nelement camera 1\nproperty double f\nelement vertex 3\nproperty uchar red\nproperty double z\nproperty float y\nproperty list uchar int parts\nproperty float x\nproperty ushort ring\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n0.5\n255 3 2 2 7 8 1 65535\n0 6 5 0 4 1\n9 0 0 1 3 1.5 2\n3 0 1 2\n' > rich.ply
-says '^property uchar red$' pcgpu sample -m 2 rich.ply --output-format ply-ascii -o -
-stdout_has '^property ushort ring$'
-stdout_has '^1 2 3 255 65535$'
-stdout_has '^4 5 6 0 1$'
-stderr_is ''
 
 # Points that are not finite: dropped with a warning that counts them; indices are those of the file.
 { echo 'nan 0 0 1'; echo '5 0 0 2'; echo '0 inf 0 3'; echo '1 0 0 4'; echo '0 0 -inf 5'; echo '2 0 0 nan'; } |

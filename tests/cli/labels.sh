@@ -116,7 +116,6 @@ stdout_is 'labels/a.label: labels of SemanticKITTI, 300 points
   class    10 car                         100 points, 33.33 %
   class    40 road                        199 points, 66.33 %
   class 65535 unknown                       1 points,  0.33 %'
-says '"kind": "labels", "points": 300, "classes": \[\{"class": 10, "name": "car", "points": 100\}, ' pcgpu info labels/a.label --json -
 expect 1 pcgpu info short.label
 stderr_is 'pcgpu: short.label: 1199 bytes are not whole labels of 4 bytes; copy the file again'
 finish

@@ -1,16 +1,18 @@
 #!/bin/sh
 # What is refused: refusals.list has a line "STATUS :: TEXT :: COMMAND" for each. The command exits with STATUS, standard error
-# is TEXT, standard output is empty, and no file is made, changed or left.
+# is TEXT, standard output is empty, and no file is made, changed or left. And what is printed: answers.list.
 #
 #   refusals.sh [--update] [PATTERN]   only lines that have PATTERN, an extended regular expression
+#   answers.sh [--update] [PATTERN]    the same of answers.list, whose lines have a field "> TEXT", standard output
 #
 # TEXT is a pattern of the shell for all of standard error, without the "pcgpu: " of its lines and with "no pcgpu: " before others;
-# " // " stands between two lines. A line goes on with " :: FILE BYTES" for each file of these bytes (of printf) beside the inputs
-# made below. --update writes the STATUS and TEXT of lines that differ: look at the difference before you commit it.
+# " // " stands between two lines, and "nothing" is no line. A line goes on with " :: FILE BYTES" for each file of these bytes (of
+# printf) beside the inputs made below. --update writes the STATUS and TEXT of lines that differ: look at the difference before you commit it.
 . "${0%/*}/lib.sh"
 [ "${1:-}" != --update ] || { UPDATE=yes && shift; }
 export OMP_WAIT_POLICY=passive
-LIST=$PCGPU_SOURCE/tests/cli/refusals.list WORKERS=$(getconf _NPROCESSORS_ONLN)
+NAME=${0##*/}
+LIST=$PCGPU_SOURCE/tests/cli/${NAME%.sh}.list WORKERS=$(getconf _NPROCESSORS_ONLN)
 [ "$WORKERS" -le 4 ] || WORKERS=4
 grep ' :: ' "$LIST" | grep -E -e "${1:-.}" > "$WORK/rows"
 ! have_cuda || sed -i '/^3 /{/=900/!d}' "$WORK/rows" # those of a machine without CUDA
@@ -33,6 +35,10 @@ printf 'a.bin b.bin\nb.bin a.bin\n' > pairs && printf 'a.bin 0\nb.bin 0.1\n' > s
 printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt && printf '0 0 0 0 0 0 0 1\n0.1 1 0 0 0 0 0 1\n' > true.tum && printf '0\n64\n32\n' > ends.txt
 printf 'P5\n3 2\n65535\n\000\000\003\350\007\320\001\364\000\000\017\240' > a.pgm
 printf "P5\n64 48\n65535\n$(awk 'BEGIN { for (i = 0; i < 3072; i++) { v = 800 + i * 7 % 1500; printf "\\%03o\\%03o", v / 256, v % 256 } }')" > ramp.pgm
+{ printf '%s\n' '1 2 3 4' 'nan 0 0 1' '0 0 0 2' '-1 -2 -3 3' '0.7 0 0 4' '7 inf 0 5'; } | floats > odd.bin
+printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\nproperty uchar red
+property uchar label\nend_header\n500000.125 5400000.25 3 7 1\n500001 5400001 4 8 2\n' > utm.ply
+printf '0 -1 0 0\n1 0 0 0\n0 0 1 10\n0 0 0 1\n' > turn.txt
 head -c 60 T/room/frame-000000.png > short.png && cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
 "$PCGPU" voxelize --voxel-size 2 a.bin -o v.npz && "$PCGPU" voxelize --voxel-size 2 --dtype float16 a.bin -o half.npz &&
     "$PCGPU" voxelize --voxel-size 2 --features points --max-points 3 a.bin -o p.npz || die 'the inputs cannot be made'
@@ -45,12 +51,13 @@ run() { case ${1:-} in config.py) shift && python3 -S -B "$PCGPU_SOURCE/python/p
 
 # refused ROW: runs it; GOT is its status and standard error as the row has them, or what else is wrong.
 refused() {
-    REST=${1#* :: } FILES=''
+    REST=${1#* :: } FILES='' PRINTED=''
     REST=${REST#* :: }
     COMMAND=${REST%% :: *}
     while [ "$REST" != "${REST#* :: }" ]; do
         REST=${REST#* :: }
         FILE=${REST%% :: *}
+        case $FILE in '> '*) PRINTED=${FILE#> } && continue ;; esac
         FILES="$FILES ${FILE%% *}"
         case $FILE in *' '*) printf -- "${FILE#* }" ;; esac > "${FILE%% *}"
     done
@@ -61,7 +68,10 @@ refused() {
         case $LINE in 'pcgpu: '*) LINE=${LINE#pcgpu: } ;; *) LINE="no pcgpu: $LINE" ;; esac
         GOT=$GOT$BETWEEN$LINE BETWEEN=' // '
     done < ../stderr
-    [ ! -s ../stdout ] || GOT="standard output has: $(head -c 200 ../stdout)"
+    [ -s ../stderr ] || GOT="$GOT :: nothing"
+    HAS=''
+    [ ! -s ../stdout ] || HAS=$(awk '{ printf "%s%s", (NR > 1 ? " // " : ""), $0 }' ../stdout)
+    case $HAS in $PRINTED) ;; *) GOT="standard output has: $HAS" ;; esac
     [ "${BEFORE:-$WHOLE}" = "$(state)" ] || GOT="files differ: $(state | grep -vxF "${BEFORE:-$WHOLE}")"
     [ -z "$FILES" ] || rm -f $FILES
 }
@@ -96,5 +106,5 @@ if [ -n "${UPDATE:-}" ]; then
 fi
 sed 'n; s/^/  is: /' "$WORK/wrong" >&2
 CHECKS=$(wc -l < "$WORK/rows")
-[ ! -s "$WORK/wrong" ] || { echo "FAIL: $(($(wc -l < "$WORK/wrong") / 2)) of $CHECKS refusals differ" >&2; exit 1; }
+[ ! -s "$WORK/wrong" ] || { echo "FAIL: $(($(wc -l < "$WORK/wrong") / 2)) of $CHECKS lines of ${LIST##*/} differ" >&2; exit 1; }
 finish

@@ -20,8 +20,6 @@ sized "$OUT" $((3 * 5 * 10 * 4)) pcgpu voxelize $GRID --features pillar --max-po
 sized "$OUT" $((3 * 2 * 10 * 4)) pcgpu voxelize $GRID --features pillar a.bin # no limit: as many as the fullest voxel has
 sized "$OUT" $((3 * 4 * 2)) pcgpu voxelize $GRID --dtype float16 a.bin
 sized "$OUT" 16 pcgpu voxelize $GRID --max-voxels 1 --max-points 1 a.bin
-says '^element vertex 3$' pcgpu voxelize $GRID --features first a.bin --output-format ply-ascii
-stdout_has '^0.5 1.5 2.5 7$'
 
 # A cloud holds the means whatever the features.
 expect 0 pcgpu voxelize $GRID --features points --max-points 5 a.bin -o x.ply
@@ -102,15 +100,6 @@ for SHUFFLE in '' --shuffle; do
 done
 cmp cells cells--shuffle || die 'the voxels of records after --shuffle'
 
-# Labels are not averaged, or not without a warning.
-printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z
-property uchar intensity\nproperty ushort label\nend_header\n0 0 0 1 10\n0 0 0.1 1 252\n' > label.ply
-expect 0 pcgpu voxelize --voxel-size 1 --set voxel-labels=mean label.ply -f -o x.ply
-stderr_is 'pcgpu: label.ply: warning: the whole numbers of label are averaged; leave --set voxel-labels out for the most frequent of each voxel'
-says '^0 0 0.05 1 10$' pcgpu voxelize --voxel-size 1 label.ply --output-format ply-ascii
-stdout_has '^property ushort label$'
-stderr_is ''
-quiet pcgpu voxelize --voxel-size 1 --features nearest label.ply -f -o x.ply
 # Voxels of a .pcd have its viewpoint, and are no rows of an image.
 printf 'VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 1\nWIDTH 2\nHEIGHT 2\nVIEWPOINT 10 20 30 1 0 0 0\nPOINTS 4\nDATA ascii\n1 0 0\n3 0 0\n0 1 0\n2 2 2\n' > rows.pcd
 for FEATURES in mean nearest; do
