@@ -3,8 +3,7 @@
  *
  * cuda: whole sequences, byte for byte as the CPU does them; exit code 77 without such a device.
  * cpu: Poses against the truth; the same bytes at every thread count and vector form; starts without a guess, scans
- * that are lost and found again elsewhere, deskewing, maps far from their origin, what is
- * refused. */
+ * that are lost and found again elsewhere, maps far from their origin, what is refused. */
 #include "../support/backends.h"
 #include "ndt_cpu.h"
 #include "odometry_lidar.h"
@@ -13,20 +12,17 @@
 enum { SCANS = 10, MAPPED = 9, MOST_STEPS = 500, LOST = 4, BACK = 6 };
 
 static scene block, elsewhere;
-static scene_pose sweep[MOST_STEPS];
-static float points[MOST_STEPS * SCENE_BEAMS * 5];
+static float points[MOST_STEPS * SCENE_BEAMS * 4];
 static pcgpu_cloud map, scans[SCANS];
 static double truth[SCANS][16];
 static int steps = MOST_STEPS;
 
 /* ---- a scene ----------------------------------------------------------------------------------------------------- */
 
-/* moving: the car drives 1 m during the scan. */
-static int64_t take_scan(const scene *where, double metres, bool moving, uint64_t number) {
-    const scene_sensor sensor = {.poses = sweep, .count = moving ? steps : 1, .times = moving};
-    for (int i = 0; i < sensor.count; i++) {
-        scene_block_pose(moving ? metres + (double)i / steps - 0.5 : metres, &sweep[i]);
-    }
+static int64_t take_scan(const scene *where, double metres, uint64_t number) {
+    scene_pose pose;
+    const scene_sensor sensor = {.poses = &pose, .count = 1};
+    scene_block_pose(metres, &pose);
     return scene_sweep(where, &sensor, steps, 0.37 * (double)(number % 3), number, points);
 }
 
@@ -42,7 +38,7 @@ static void make_map(void) {
     pcgpu_cloud_create(NULL, (int64_t)MAPPED * steps * SCENE_BEAMS, 3, &map);
     for (int i = 0; i < MAPPED; i++) {
         double T[16];
-        const int64_t n = take_scan(&block, 6.0 * i - 8.0, false, 1000 + (uint64_t)i);
+        const int64_t n = take_scan(&block, 6.0 * i - 8.0, 1000 + (uint64_t)i);
         pose_at(6.0 * i - 8.0, T);
         for (int64_t k = 0; k < n; k++) {
             const double x = (double)points[4 * k], y = (double)points[4 * k + 1], z = (double)points[4 * k + 2];
@@ -57,14 +53,13 @@ static void make_map(void) {
 }
 
 /* One is of another block; after it, the car is elsewhere. */
-static void make_scans(bool moving, bool lost) {
+static void make_scans(bool lost) {
     for (int i = 0; i < SCANS; i++) {
         const double metres = lost && i >= BACK ? 30.3 - 2.5 * (i - BACK) : 3.3 * i;
-        const int columns = moving ? 5 : 4;
-        const int64_t n = take_scan(lost && i >= LOST && i < BACK ? &elsewhere : &block, metres, moving, (uint64_t)i);
+        const int64_t n = take_scan(lost && i >= LOST && i < BACK ? &elsewhere : &block, metres, (uint64_t)i);
         pcgpu_cloud_free(&scans[i]);
-        pcgpu_cloud_create(NULL, n, columns, &scans[i]);
-        memcpy(scans[i].data, points, (size_t)(n * columns) * sizeof *points);
+        pcgpu_cloud_create(NULL, n, 4, &scans[i]);
+        memcpy(scans[i].data, points, (size_t)n * 4 * sizeof *points);
         for (int64_t k = 0; k < n && lost && i >= LOST && i < BACK; k++) { /* and behind a mirror */
             scans[i].data[4 * k + 1] = -points[4 * k + 1];
         }
@@ -156,23 +151,6 @@ static void check_search(void) {
     expect(without < good && !unused[BACK].good, "no search", "poses", "none where the car is elsewhere", without);
 }
 
-static void check_deskewing(void) {
-    pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
-    p.deskew = PCGPU_DESKEW_TIME;
-    /* A sweep lasts from scan to scan: one of 1 m is a third of the 3.3 m between these. */
-    for (int i = 0; i < SCANS; i++) {
-        const int64_t n = take_scan(&block, 1.0 * i, true, (uint64_t)i);
-        pcgpu_cloud_free(&scans[i]);
-        pcgpu_cloud_create(NULL, n, 5, &scans[i]);
-        memcpy(scans[i].data, points, (size_t)n * 5 * sizeof *points);
-        pose_at(1.0 * i, truth[i]);
-    }
-    const int good = run(open_context(PCGPU_DEVICE_CPU, 2, 0), &p, poses, frames);
-    expect(good == SCANS, "deskewing", "poses", "all scans have one", good);
-    memcpy(poses[0], truth[0], sizeof poses[0]); /* no motion is known yet */
-    expect_near(poses, 0.02, 0.05, "deskewing");
-}
-
 /* The map in coordinates of a country. */
 static void check_far(void) {
     pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
@@ -218,7 +196,7 @@ static void check_refused(void) {
 
 static void check_cuda(void) {
     for (int i = 0; i < 2; i++) {
-        make_scans(false, i);
+        make_scans(i);
         const pcgpu_odometry_params p = params_of(i ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
         const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
         run(open_context(PCGPU_DEVICE_CUDA, 1, 0), &p, others, unused);
@@ -240,13 +218,12 @@ void test_localize(bool cuda, char **options) {
     if (cuda) {
         check_cuda();
     } else {
-        make_scans(false, false);
+        make_scans(false);
         check_poses();
         check_far();
-        make_scans(false, true);
+        make_scans(true);
         check_search();
         check_refused();
-        check_deskewing();
     }
     for (int i = 0; i < SCANS; i++) {
         pcgpu_cloud_free(&scans[i]);

@@ -32,18 +32,6 @@ static void fill_duplicates(int64_t i, float p[3]) {
     p[2] = i % 9 == 8 ? 2.0f : 1.0f;
 }
 
-/* Clouds as x[], y[], z[]. */
-static float *make(fill_fn *fill, int64_t n) {
-    float *xyz = malloc((size_t)(n ? n : 1) * 3 * sizeof *xyz), p[3];
-    for (int64_t i = 0; i < n; i++) {
-        fill(i, p);
-        for (int k = 0; k < 3; k++) {
-            xyz[k * n + i] = p[k];
-        }
-    }
-    return xyz;
-}
-
 /* ---- the reference --------------------------------------------------------------------------------------------- */
 
 typedef struct voxel {
@@ -261,27 +249,12 @@ static void make_grids(const pc_ndt_target *t, const float *target, grid grids[L
     measure->voxels = grids[0].count - 1;
 }
 
-/* A box about the target, which leaves out points at the end of the first axis. */
-static pc_ndt_frame make_frame(const scene *s, const float *target) {
-    pc_ndt_frame frame = {.unit = s->edge / (1 << PC_NDT_BITS), .per_unit = (1 << PC_NDT_BITS) / s->edge};
-    for (int k = 0; k < 3; k++) {
-        float low = INFINITY, high = -INFINITY;
-        for (int64_t i = 0; i < s->targets; i++) {
-            low = fminf(low, target[k * s->targets + i]);
-            high = fmaxf(high, target[k * s->targets + i]);
-        }
-        const double extent = (double)(high - low) / s->edge;
-        frame.origin[k] = (double)low - 1.3 * s->edge;
-        frame.limit[k] = (float)((k == 0 ? 0.9 * extent + 1.4 : floor(extent + 3.0)) * (1 << PC_NDT_BITS));
-    }
-    return frame;
-}
-
 static void check_scene(const scene *s) {
     /* quaternions about z, and metres */
     static const pc_pose starts[] = {{.q = {1, 0, 0, 0}}, {.q = {0.9998, 0, 0, 0.02}, .t = {0.03, 0.0, -0.02}}};
-    float *target = make(s->fill, s->targets), *source = make(s->fill, s->sources);
-    const pc_ndt_frame frame = make_frame(s, target);
+    float *target = make_columns(s->fill, s->targets), *source = make_columns(s->fill, s->sources);
+    pc_ndt_frame frame = frame_about(target, s->targets, s->edge);
+    frame.limit[0] *= 0.8f; /* points at the end of the first axis are left out */
     pc_ndt_job job = {.target = {.n = s->targets,
                                  .x = target,
                                  .y = target + s->targets,

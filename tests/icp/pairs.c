@@ -60,31 +60,14 @@ static void fill_sparse(int64_t i, float p[3]) {
     p[2] = 3.0f * (float)(i / 37 / 41);
 }
 
-static float *make(fill_fn *fill, int64_t n, double away) {
-    float *xyz = malloc((size_t)(n ? n : 1) * 3 * sizeof *xyz), p[3];
-    for (int64_t i = 0; i < n; i++) {
-        fill(i, p);
-        for (int k = 0; k < 3; k++) {
-            xyz[k * n + i] = p[k] + (k < 2 ? (float)away : 0.0f);
-        }
-    }
-    return xyz;
-}
-
 /* The points of a job are in `memory`, to be freed. */
 static pc_ndt_job make_job(const pair *p, float *memory[2]) {
     static const pc_pose identity = {.q = {1, 0, 0, 0}};
     const int64_t m = p->targets, n = p->sources, most[PC_SETS] = {p->part, 2 * p->part, 8 * p->part};
-    float *target = memory[0] = make(p->fill, m, 0.0), *source = memory[1] = make(p->fill, n, p->away);
-    pc_ndt_frame frame = {.unit = p->edge / (1 << PC_NDT_BITS), .per_unit = (1 << PC_NDT_BITS) / p->edge};
-    for (int k = 0; k < 3; k++) {
-        float low = INFINITY, high = -INFINITY;
-        for (int64_t i = 0; i < m; i++) {
-            low = fminf(low, target[k * m + i]);
-            high = fmaxf(high, target[k * m + i]);
-        }
-        frame.origin[k] = (double)low - 1.3 * p->edge;
-        frame.limit[k] = (float)(floor((double)(high - low) / p->edge + 3.0) * (1 << PC_NDT_BITS));
+    float *target = memory[0] = make_columns(p->fill, m), *source = memory[1] = make_columns(p->fill, n);
+    const pc_ndt_frame frame = frame_about(target, m, p->edge);
+    for (int64_t i = 0; i < 2 * n; i++) { /* x and y */
+        source[i] += (float)p->away;
     }
     pc_ndt_job job = {.target = {.n = m,
                                  .x = target,
@@ -188,15 +171,6 @@ static pcgpu_cloud make_cloud(int kind, int64_t n, int columns) {
     return c;
 }
 
-/* What a registration reports, but for times and names. */
-static void forget_run(pcgpu_registration *r) {
-    pcgpu_run run = {.points_in = r->run.points_in,
-                     .non_finite = r->run.non_finite,
-                     .at_origin = r->run.at_origin,
-                     .too_near = r->run.too_near};
-    r->run = run;
-}
-
 static void check_clouds(int count) {
     const int64_t n = 9000;
     int most_starts = 0;
@@ -213,11 +187,11 @@ static void check_clouds(int count) {
         pcgpu_registration expected, r;
         memset(&expected, 0, sizeof expected);
         pcgpu_status status = pcgpu_register(cpu, &source, &target, &params, &expected);
-        forget_run(&expected);
+        forget_times(&expected);
         most_starts = expected.starts > most_starts ? expected.starts : most_starts;
         for (int k = 0; k < platform_count; k++) {
             bool same = pcgpu_register(platforms[k].context, &source, &target, &params, &r) == status;
-            forget_run(&r);
+            forget_times(&r);
             expect(same && memcmp(&r, &expected, sizeof r) == 0 &&
                        strcmp(pcgpu_last_error(platforms[k].context), pcgpu_last_error(cpu)) == 0,
                    "clouds", platforms[k].label, status == PCGPU_OK ? expected.reason : pcgpu_last_error(cpu), i);
@@ -251,7 +225,7 @@ static void check_together(int kinds, int times) {
         good[n] = (pcgpu_pair){&clouds[i][0], &clouds[i][1]};
         memset(&expected[n], 0, sizeof expected[n]);
         if (pcgpu_register(cpu, good[n].source, good[n].target, &params, &expected[n]) == PCGPU_OK) {
-            forget_run(&expected[n++]);
+            forget_times(&expected[n++]);
         } else if (failing++ == 0) {
             bad = good[n];
             snprintf(error, sizeof error, "%s", pcgpu_last_error(cpu));
@@ -266,7 +240,7 @@ static void check_together(int kinds, int times) {
     for (int k = 0; k < platform_count; k++) {
         bool same = pcgpu_register_pairs(platforms[k].context, chosen, count, &params, results) == PCGPU_OK;
         for (int i = 0; i < count; i++) {
-            forget_run(&results[i]);
+            forget_times(&results[i]);
             expect(same && memcmp(&results[i], &expected[i % n], sizeof *results) == 0, "pairs by one call",
                    platforms[k].label, expected[i % n].reason, i);
         }
@@ -306,7 +280,7 @@ static void check_in_turns(pcgpu_device device) {
     params.max_iterations = 2;
     memset(&expected, 0, sizeof expected);
     pcgpu_status status = pcgpu_register(cpu, &source, &target, &params, &expected);
-    forget_run(&expected);
+    forget_times(&expected);
     for (int i = 0; i < TOGETHER; i++) {
         several[i] = (pcgpu_pair){&source, &target};
     }
@@ -314,7 +288,7 @@ static void check_in_turns(pcgpu_device device) {
         bool same = pcgpu_register(context, &source, &target, &params, &results[0]) == status &&
                     pcgpu_register_pairs(context, several, TOGETHER, &params, results) == status;
         for (int i = 0; i < TOGETHER; i++) {
-            forget_run(&results[i]);
+            forget_times(&results[i]);
             expect(same && memcmp(&results[i], &expected, sizeof expected) == 0, "one, then several", "4 threads",
                    expected.reason, i);
         }

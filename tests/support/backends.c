@@ -44,6 +44,31 @@ void fill_line(int64_t i, float p[3]) {
     p[1] = p[2] = -7.0f;
 }
 
+float *make_columns(fill_fn *fill, int64_t n) {
+    float *xyz = malloc((size_t)(n ? n : 1) * 3 * sizeof *xyz), p[3];
+    for (int64_t i = 0; i < n; i++) {
+        fill(i, p);
+        for (int k = 0; k < 3; k++) {
+            xyz[k * n + i] = p[k];
+        }
+    }
+    return xyz;
+}
+
+pc_ndt_frame frame_about(const float *xyz, int64_t n, double edge) {
+    pc_ndt_frame frame = {.unit = edge / (1 << PC_NDT_BITS), .per_unit = (1 << PC_NDT_BITS) / edge};
+    for (int k = 0; k < 3; k++) {
+        float low = INFINITY, high = -INFINITY;
+        for (int64_t i = 0; i < n; i++) {
+            low = fminf(low, xyz[k * n + i]);
+            high = fmaxf(high, xyz[k * n + i]);
+        }
+        frame.origin[k] = (double)low - 1.3 * edge;
+        frame.limit[k] = (float)(floor((double)(high - low) / edge + 3.0) * (1 << PC_NDT_BITS));
+    }
+    return frame;
+}
+
 pcgpu_context *open_context(pcgpu_device device, int threads, int simd_limit) {
     pcgpu_context *context = test_open(device, threads);
     context->simd_limit = simd_limit;
@@ -66,6 +91,13 @@ bool same_optimizer(const pc_ndt_optimizer *a, const pc_ndt_optimizer *b) {
            memcmp(&a->base.pose, &b->base.pose, sizeof a->base.pose) == 0 && a->base.converged == b->base.converged &&
            memcmp(a->base.iterations, b->base.iterations, sizeof a->base.iterations) == 0 &&
            a->phase.level == b->phase.level && memcmp(a->final_sums, b->final_sums, sizeof a->final_sums) == 0;
+}
+
+void forget_times(pcgpu_registration *r) {
+    r->run = (pcgpu_run){.points_in = r->run.points_in,
+                         .non_finite = r->run.non_finite,
+                         .at_origin = r->run.at_origin,
+                         .too_near = r->run.too_near};
 }
 
 double metres_between(const double a[16], const double b[16]) {

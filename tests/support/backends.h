@@ -32,6 +32,12 @@ typedef void fill_fn(int64_t i, float p[3]);
 void fill_room(int64_t i, float p[3]);
 void fill_line(int64_t i, float p[3]);
 
+/* A cloud as x[], y[], z[], to be freed. */
+float *make_columns(fill_fn *fill, int64_t n);
+
+/* A box of voxels about such a cloud. */
+pc_ndt_frame frame_about(const float *xyz, int64_t n, double edge);
+
 /* Ends the program where there is no such device. */
 pcgpu_context *open_context(pcgpu_device device, int threads, int simd_limit);
 
@@ -50,6 +56,9 @@ void open_platforms(bool cuda, const int *threads, int count, bool forms);
 
 /* What a registration by ndt comes to, byte for byte. */
 bool same_optimizer(const pc_ndt_optimizer *a, const pc_ndt_optimizer *b);
+
+/* Leaves what a registration reports of its run but for times and names. */
+void forget_times(pcgpu_registration *r);
 
 /* Metres and radians between two poses. */
 double metres_between(const double a[16], const double b[16]);
