@@ -30,15 +30,11 @@ into again.yaml pcgpu sample --dry-run --camera $CAMERA,width=3,max_depth=2.5 -m
 gives again.yaml pcgpu sample --config again.yaml --dry-run a.png
 
 # Units that look like those of a known data set, and a camera that looks like that of a larger image: one line a run.
-# depths FACTOR: 64 x 48 pixels of 0.8 to 2.3 m, in FACTOR per millimetre.
-depths() {
-    printf 'P5\n64 48\n65535\n'
-    printf '%b' "$(awk -v f="$1" 'BEGIN { for (i = 0; i < 3072; i++) { v = f * (800 + i * 7 % 1500)
-        printf "\\0%03o\\0%03o", int(v / 256), v % 256 } }')"
-}
+# Pixels of 0.8 to 2.3 m, in so many units per millimetre.
+RAMP='(800 + i * 7 % 1500)'
 mkdir eight five
-depths 8 > eight/0.pgm && depths 5 > five/0.pgm
-cp eight/0.pgm eight/1.pgm && cp five/0.pgm five/1.pgm
+depths 64 48 "8 * $RAMP" | tee eight/0.pgm > eight/1.pgm
+depths 64 48 "5 * $RAMP" | tee five/0.pgm > five/1.pgm
 WIDE=60,60,31.5,23.5
 expect 0 pcgpu voxelize --voxel-size 1 --camera $WIDE eight/0.pgm -f -o x.npz
 stderr_is_one '^pcgpu: eight/0\.pgm: warning: nearly all depths are multiples of 8, as those of SUN RGB-D, .* depth_scale=8000$'
@@ -48,7 +44,7 @@ pcgpu odometry --camera $WIDE five/ --trajectory x.txt -f > "$OUT" 2> "$ERR"
 printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 0\n' > still.txt
 expect 0 pcgpu fuse --camera $WIDE --poses still.txt five/ -f -o x.ply
 [ "$(grep -c 'multiples of 5' "$ERR")" -eq 1 ] || die 'not one hint'
-depths 6 > far.pgm
+depths 64 48 "6 * $RAMP" > far.pgm
 tells 'half of the depths are beyond 5 m; give the camera the depth_scale of the images' pcgpu info --camera $WIDE far.pgm
 
 # An array of depths is no cloud.

@@ -135,6 +135,12 @@ walls() {
         print u + dx, v, 0.05 * sin(u), 1; print u + dx, 0.05 * sin(v), v + 0.5, 2; print dx, u, v + 0.5, 3 } }' | floats
 }
 
+# depths WIDTH HEIGHT FORMULA: a depth image as .pgm, whose pixel i has the value of a formula of awk.
+depths() {
+    printf 'P5\n%d %d\n65535\n' "$1" "$2"
+    printf "$(awk "BEGIN { for (i = 0; i < $1 * $2; i++) { d = $3; printf \"\\\\%03o\\\\%03o\", d / 256, d % 256 } }")"
+}
+
 # Records of 4 float32 as text, one a line.
 records() { od -An -v -t f4 -w16 "$1" | awk '{ $1 = $1; print }'; }
 # int32 values, one a line.

@@ -34,7 +34,7 @@ printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n' | tee poses.txt | he
 printf 'a.bin b.bin\nb.bin a.bin\n' > pairs && printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
 printf '2 0 1\n0 4 0.5\n0 0 1\n' > camera.txt && printf '0 0 0 0 0 0 0 1\n0.1 1 0 0 0 0 0 1\n' > true.tum && printf '0\n64\n32\n' > ends.txt
 printf 'P5\n3 2\n65535\n\000\000\003\350\007\320\001\364\000\000\017\240' > a.pgm
-printf "P5\n64 48\n65535\n$(awk 'BEGIN { for (i = 0; i < 3072; i++) { v = 800 + i * 7 % 1500; printf "\\%03o\\%03o", v / 256, v % 256 } }')" > ramp.pgm
+depths 64 48 '800 + i * 7 % 1500' > ramp.pgm
 { printf '%s\n' '1 2 3 4' 'nan 0 0 1' '0 0 0 2' '-1 -2 -3 3' '0.7 0 0 4' '7 inf 0 5'; } | floats > odd.bin
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\nproperty uchar red
 property uchar label\nend_header\n500000.125 5400000.25 3 7 1\n500001 5400001 4 8 2\n' > utm.ply

@@ -94,18 +94,8 @@ for ASSOCIATION in nearest projective; do
 done
 
 # Images that cannot be registered: without a surface or overlap 4 with the reason.
-pgm() { # pgm NAME WIDTH HEIGHT: a gray ramp of depths
-    {
-        printf 'P5\n%d %d\n65535\n' "$2" "$3"
-        awk -v w="$2" -v h="$3" -v f="$4" 'BEGIN {
-            for (v = 0; v < h; v++) for (u = 0; u < w; u++) {
-                d = f ? 1000 + 5 * u + 3 * v : 0
-                printf "\\%03o\\%03o", d / 256, d % 256 }
-        }' | sed 's/.*/printf "&"/' | sh
-    } > "$1"
-}
-pgm flat.pgm 64 48 1
-pgm zero.pgm 64 48 0
+depths 64 48 '1000 + 5 * (i % 64) + 3 * int(i / 64)' > flat.pgm
+depths 64 48 0 > zero.pgm
 expect 4 pcgpu register --camera 60,60,31.5,23.5 flat.pgm zero.pgm --transform T
 stderr_has 'did not converge: the target has 0 pixels that show a surface; at least 10 are needed'
 stdout_is ''
