@@ -1,11 +1,10 @@
 /* drive: writes the scans of a car that drives around a block, or along a path of KITTI through a town (KITTI .bin),
  * with its poses and times. See testdata/README.md. */
+#include "program.h"
 #include "town.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct arguments {
     int frames, steps, every, first, origin; /* origin < 0: the first */
@@ -41,75 +40,32 @@ static const char usage[] =
     "  --parking N      seed of the exchange (default 1)\n"
     "  --labels 1   also 000000.label, ...: a uint32 per point as SemanticKITTI's, 252 on moving cars, else 0\n";
 
-static bool parse_option(arguments *a, const char *name, const char *text) {
-    const struct {
-        const char *name;
-        double low, high;
-        bool whole;
-        int *number;
-        double *real;
-        uint64_t *seed;
-        bool *flag;
-    } options[] = {
-        {"--frames", 1, 1e6, true, .number = &a->frames},
-        {"--steps", 8, 1e5, true, .number = &a->steps},
-        {"--first", 0, 1e6, true, .number = &a->first},
-        {"--origin", 0, 1e6, true, .number = &a->origin},
-        {"--step", 0, 100, false, .real = &a->step},
-        {"--rate", 1e-9, 1e9, false, .real = &a->rate},
-        {"--beams-off", 0, 10, false, .real = &a->beams_off},
-        {"--noise", 1e-9, 1, false, .real = &a->noise},
-        {"--lane", -5, 5, false, .real = &a->town.lane},
-        {"--exchange", 0, 1, false, .real = &a->town.exchange},
-        {"--seed", 0, 9007199254740992.0, true, .seed = &a->seed},
-        {"--layout", 0, 9007199254740992.0, true, .seed = &a->town.layout},
-        {"--parking", 0, 9007199254740992.0, true, .seed = &a->town.parking},
-        {"--moving", 0, 1, true, .flag = &a->moving},
-        {"--moving-cars", 0, 1, true, .flag = &a->town.moving_cars},
-        {"--bare", 0, 2, true, .number = &a->town.bare},
-        {"--every", 1, SCENE_BEAMS, true, .number = &a->every},
-        {"--labels", 0, 1, true, .flag = &a->labels},
-    };
-    if (strcmp(name, "--path") == 0) {
-        a->path = text;
-        return true;
-    }
-    char *end;
-    const double value = strtod(text, &end);
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        if (strcmp(name, options[i].name) != 0) {
-            continue;
-        }
-        if (end == text || *end != '\0' || !(value >= options[i].low && value <= options[i].high) ||
-            (options[i].whole && value != floor(value))) {
-            return false;
-        }
-        if (options[i].number) {
-            *options[i].number = (int)value;
-        } else if (options[i].real) {
-            *options[i].real = value;
-        } else if (options[i].seed) {
-            *options[i].seed = (uint64_t)value;
-        } else {
-            *options[i].flag = value == 1.0;
-        }
-        return true;
-    }
-    return false;
-}
-
 static bool parse(int argc, char **argv, arguments *a) {
     *a = (arguments){.frames = 200, .steps = 900, .every = 1, .origin = -1, .step = 1.0, .rate = 10.0, .seed = 1};
     a->town = (town_settings){.layout = 1, .parking = 1};
-    int i = 1;
-    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
-        if (!parse_option(a, argv[i], argv[i + 1])) {
-            fprintf(stderr, "drive: %s %s: not understood or out of range\n", argv[i], argv[i + 1]);
-            return false;
-        }
-    }
+    const program_option options[] = {
+        {"--frames", 1, 1e6, .whole = &a->frames},
+        {"--steps", 8, 1e5, .whole = &a->steps},
+        {"--first", 0, 1e6, .whole = &a->first},
+        {"--origin", 0, 1e6, .whole = &a->origin},
+        {"--every", 1, SCENE_BEAMS, .whole = &a->every},
+        {"--bare", 0, 2, .whole = &a->town.bare},
+        {"--step", 0, 100, .real = &a->step},
+        {"--rate", 1e-9, 1e9, .real = &a->rate},
+        {"--beams-off", 0, 10, .real = &a->beams_off},
+        {"--noise", 1e-9, 1, .real = &a->noise},
+        {"--lane", -5, 5, .real = &a->town.lane},
+        {"--exchange", 0, 1, .real = &a->town.exchange},
+        {"--seed", .seed = &a->seed},
+        {"--layout", .seed = &a->town.layout},
+        {"--parking", .seed = &a->town.parking},
+        {"--moving", .flag = &a->moving},
+        {"--moving-cars", .flag = &a->town.moving_cars},
+        {"--labels", .flag = &a->labels},
+        {"--path", .text = &a->path},
+    };
+    a->folder = program_options(argc, argv, options, sizeof options / sizeof options[0]);
     a->noise = a->noise > 0.0 ? a->noise : a->path ? 0.02 : 0.015;
-    a->folder = i + 1 == argc ? argv[i] : NULL;
     return a->folder != NULL;
 }
 
@@ -155,19 +111,10 @@ static void pose_at(const arguments *a, const world *w, double i, scene_pose *po
     }
 }
 
-static FILE *create(const char *path, const char *mode) {
-    FILE *file = fopen(path, mode);
-    if (!file) {
-        fprintf(stderr, "drive: %s: ", path);
-        perror("cannot write");
-    }
-    return file;
-}
-
 static bool write_labels(const arguments *a, int frame, const uint8_t *moving, int64_t count) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%06d.label", a->folder, frame);
-    FILE *file = create(path, "wb");
+    char name[32];
+    snprintf(name, sizeof name, "%06d.label", frame);
+    FILE *file = program_create(a->folder, name);
     bool good = file != NULL;
     for (int64_t i = 0; good && i < count; i++) {
         const unsigned char bytes[4] = {moving[i] ? 252 : 0};
@@ -209,11 +156,7 @@ static bool write_frame(const arguments *a, world *w, int frame, const buffers *
 }
 
 static bool write_all(const arguments *a, world *w, const buffers *b) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/poses.txt", a->folder);
-    FILE *poses = create(path, "w");
-    snprintf(path, sizeof path, "%s/times.txt", a->folder);
-    FILE *times = create(path, "w");
+    FILE *poses = program_create(a->folder, "poses.txt"), *times = program_create(a->folder, "times.txt");
     scene_pose first, pose;
     bool good = poses && times;
     pose_at(a, w, 0.0, &first);

@@ -1,14 +1,13 @@
 /* room: writes depth frames of a furnished room along a closed path, their poses, and the configuration of the camera.
  * See testdata/README.md. */
+#include "program.h"
 #include "room.h"
 
-#include <inttypes.h>
 #include <png.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_PATH = 4096, MOST_FRAMES = 100000 };
+enum { MOST_FRAMES = 100000 };
 
 typedef struct arguments {
     int loop, first, frames;
@@ -34,88 +33,34 @@ static const char usage[] =
     "  --format png|pgm   (default png)\n"
     "  --color FOLDER     also write the registered colour images, FOLDER/frame-000000.png ...\n";
 
-/* ---- arguments ---------------------------------------------------------------------------------------------- */
-
-static bool parse_number(const char *text, double low, double high, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && *value >= low && *value <= high;
-}
-
-static bool parse_int(const char *text, int low, int high, int *value) {
-    double number;
-    bool good = parse_number(text, low, high, &number) && number == (double)(int)number;
-    *value = good ? (int)number : low;
-    return good;
-}
-
-static bool parse_seed(const char *text, uint64_t *value) {
-    double number;
-    bool good = parse_number(text, 0.0, 9007199254740992.0, &number);
-    *value = good ? (uint64_t)number : 0;
-    return good;
-}
-
-static bool parse_option(arguments *a, const char *name, const char *value) {
-    int number;
-    if (strcmp(name, "--loop") == 0) {
-        return parse_int(value, 1, MOST_FRAMES, &a->loop);
-    }
-    if (strcmp(name, "--first") == 0) {
-        return parse_int(value, 0, MOST_FRAMES, &a->first);
-    }
-    if (strcmp(name, "--frames") == 0) {
-        return parse_int(value, 1, MOST_FRAMES, &a->frames);
-    }
-    if (strcmp(name, "--seed") == 0) {
-        return parse_seed(value, &a->seed);
-    }
-    if (strcmp(name, "--layout") == 0) {
-        return parse_seed(value, &a->layout);
-    }
-    if (strcmp(name, "--depth-scale") == 0) {
-        return parse_number(value, 1.0, 65535.0, &a->camera.depth_scale);
-    }
-    if (strcmp(name, "--noise") == 0) {
-        bool good = parse_int(value, 0, 1, &number);
-        a->camera.noise = number == 1;
-        return good;
-    }
-    if (strcmp(name, "--path") == 0) {
-        a->path = strcmp(value, "around") == 0 ? ROOM_AROUND : ROOM_SWAY;
-        return a->path == ROOM_AROUND || strcmp(value, "sway") == 0;
-    }
-    if (strcmp(name, "--format") == 0) {
-        a->pgm = strcmp(value, "pgm") == 0;
-        return a->pgm || strcmp(value, "png") == 0;
-    }
-    if (strcmp(name, "--color") == 0) {
-        a->color = value;
-        return true;
-    }
-    if (strcmp(name, "--width") == 0 && parse_int(value, 16, 2048, &number) && number % 16 == 0) {
-        const room_camera before = a->camera;
-        room_camera_init(&a->camera, number);
-        a->camera.depth_scale = before.depth_scale;
-        a->camera.noise = before.noise;
-        return true;
-    }
-    return false;
-}
-
 static bool parse(int argc, char **argv, arguments *a) {
+    const char *path = "sway", *format = "png";
+    double depth_scale = 0.0;
+    bool noise = false;
+    int width = 640;
     *a = (arguments){.loop = 120, .seed = 1, .layout = 1};
-    room_camera_init(&a->camera, 640);
-    int i = 1;
-    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
-        if (!parse_option(a, argv[i], argv[i + 1])) {
-            fprintf(stderr, "room: %s %s: not understood or out of range\n", argv[i], argv[i + 1]);
-            return false;
-        }
-    }
+    const program_option options[] = {
+        {"--loop", 1, MOST_FRAMES, .whole = &a->loop},
+        {"--first", 0, MOST_FRAMES, .whole = &a->first},
+        {"--frames", 1, MOST_FRAMES, .whole = &a->frames},
+        {"--width", 16, 2048, .whole = &width},
+        {"--depth-scale", 1, 65535, .real = &depth_scale},
+        {"--seed", .seed = &a->seed},
+        {"--layout", .seed = &a->layout},
+        {"--noise", .flag = &noise},
+        {"--path", .text = &path},
+        {"--format", .text = &format},
+        {"--color", .text = &a->color},
+    };
+    a->folder = program_options(argc, argv, options, sizeof options / sizeof options[0]);
     a->frames = a->frames ? a->frames : a->loop;
-    a->folder = i + 1 == argc ? argv[i] : NULL;
-    return a->folder != NULL;
+    a->path = strcmp(path, "around") == 0 ? ROOM_AROUND : ROOM_SWAY;
+    a->pgm = strcmp(format, "pgm") == 0;
+    room_camera_init(&a->camera, width);
+    a->camera.depth_scale = depth_scale > 0.0 ? depth_scale : a->camera.depth_scale;
+    a->camera.noise = noise;
+    return a->folder && width % 16 == 0 && (a->path == ROOM_AROUND || strcmp(path, "sway") == 0) &&
+           (a->pgm || strcmp(format, "png") == 0);
 }
 
 /* ---- files -------------------------------------------------------------------------------------------------- */
@@ -152,21 +97,6 @@ static bool write_png(FILE *file, const room_camera *camera, const unsigned char
     return true;
 }
 
-static FILE *open_in(const char *folder, const char *name) {
-    char path[LONGEST_PATH];
-    int length = snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "wb") : NULL;
-    if (!file) {
-        fprintf(stderr, "room: %s/%s: ", folder, name);
-        perror("cannot write");
-    }
-    return file;
-}
-
-static FILE *open_file(const arguments *a, const char *name) {
-    return open_in(a->folder, name);
-}
-
 static bool close_file(const arguments *a, const char *name, FILE *file, bool good) {
     good = !ferror(file) && good;
     good = fclose(file) == 0 && good;
@@ -179,7 +109,7 @@ static bool close_file(const arguments *a, const char *name, FILE *file, bool go
 static bool write_frame(const arguments *a, const scene *room, const scene_pose *pose, int number, uint16_t *depth) {
     char name[64];
     snprintf(name, sizeof name, "frame-%06d.%s", number, a->pgm ? "pgm" : "png");
-    FILE *file = open_file(a, name);
+    FILE *file = program_create(a->folder, name);
     if (!file) {
         return false;
     }
@@ -202,7 +132,7 @@ static bool write_colors(const arguments *a, const scene *room, const scene_pose
     char name[64];
     snprintf(name, sizeof name, "frame-%06d.png", number);
     unsigned char *rgb = malloc(3 * (size_t)a->camera.width * (size_t)a->camera.height);
-    FILE *file = rgb ? open_in(a->color, name) : NULL;
+    FILE *file = rgb ? program_create(a->color, name) : NULL;
     bool good = file != NULL;
     if (good) {
         room_colors(room, pose, &a->camera, rgb);
@@ -213,7 +143,7 @@ static bool write_colors(const arguments *a, const scene *room, const scene_pose
 }
 
 static bool write_camera(const arguments *a) {
-    FILE *file = open_file(a, "camera.yaml");
+    FILE *file = program_create(a->folder, "camera.yaml");
     if (!file) {
         return false;
     }
@@ -237,7 +167,8 @@ static void write_pose(const scene_pose *pose, const double q[4], int number, FI
 }
 
 static bool write_all(const arguments *a, const scene *room, uint16_t *depth) {
-    FILE *tum = open_file(a, "poses_tum.txt"), *kitti = tum ? open_file(a, "poses_kitti.txt") : NULL;
+    FILE *tum = program_create(a->folder, "poses_tum.txt"),
+         *kitti = tum ? program_create(a->folder, "poses_kitti.txt") : NULL;
     bool good = kitti != NULL;
     if (good) {
         fputs("# time tx ty tz qx qy qz qw, world from camera\n", tum);

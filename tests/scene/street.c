@@ -1,14 +1,12 @@
 /* street: writes a synthetic LiDAR scan (KITTI .bin) and, on request, the transform of its pose. See
  * testdata/README.md. */
+#include "program.h"
 #include "scene.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 typedef struct arguments {
-    int64_t points;
+    int points;
     uint64_t seed, layout;
     double phase;
     scene_pose pose;
@@ -23,12 +21,6 @@ static const char usage[] = "usage: street [options] OUTPUT.bin\n"
                             "  --pose x,y,z,qw,qx,qy,qz  of the sensor in the world (default 0,0,0,1,0,0,0)\n"
                             "  --transform FILE          write the pose as a 4x4 matrix, world from sensor\n";
 
-static bool parse_number(const char *text, double low, double high, double *value) {
-    char *end;
-    *value = strtod(text, &end);
-    return end != text && *end == '\0' && *value >= low && *value <= high;
-}
-
 static bool parse_pose(const char *text, scene_pose *pose) {
     double values[7];
     for (int i = 0; i < 7; i++) {
@@ -42,46 +34,15 @@ static bool parse_pose(const char *text, scene_pose *pose) {
     return scene_pose_from(values, pose);
 }
 
-static bool parse_option(arguments *a, const char *name, const char *value) {
-    double number;
-    if (strcmp(name, "--pose") == 0) {
-        return parse_pose(value, &a->pose);
-    }
-    if (strcmp(name, "--transform") == 0) {
-        a->transform = value;
-        return true;
-    }
-    if (strcmp(name, "--phase") == 0) {
-        return parse_number(value, 0.0, 1.0, &a->phase);
-    }
-    if (!parse_number(value, 0.0, 9007199254740992.0, &number)) {
-        return false;
-    }
-    if (strcmp(name, "--points") == 0 && number >= 1.0 && number <= 1e7) {
-        a->points = (int64_t)number;
-    } else if (strcmp(name, "--seed") == 0) {
-        a->seed = (uint64_t)number;
-    } else if (strcmp(name, "--layout") == 0) {
-        a->layout = (uint64_t)number;
-    } else {
-        return false;
-    }
-    return true;
-}
-
 static bool parse(int argc, char **argv, arguments *a) {
-    const double origin[7] = {0, 0, 0, 1, 0, 0, 0};
+    const char *pose = "0,0,0,1,0,0,0";
     *a = (arguments){.points = 60000, .seed = 1, .layout = 1};
-    scene_pose_from(origin, &a->pose);
-    int i = 1;
-    for (; i + 1 < argc && strncmp(argv[i], "--", 2) == 0; i += 2) {
-        if (!parse_option(a, argv[i], argv[i + 1])) {
-            fprintf(stderr, "street: %s %s: not understood or out of range\n", argv[i], argv[i + 1]);
-            return false;
-        }
-    }
-    a->output = i + 1 == argc ? argv[i] : NULL;
-    return a->output != NULL;
+    const program_option options[] = {
+        {"--points", 1, 1e7, .whole = &a->points}, {"--seed", .seed = &a->seed}, {"--layout", .seed = &a->layout},
+        {"--phase", 0, 1, .real = &a->phase},      {"--pose", .text = &pose},    {"--transform", .text = &a->transform},
+    };
+    a->output = program_options(argc, argv, options, sizeof options / sizeof options[0]);
+    return a->output && parse_pose(pose, &a->pose);
 }
 
 static bool write_transform(const char *path, const scene_pose *pose) {
