@@ -1,5 +1,4 @@
 /* Lets test_io_numpy.py drive the library:
- *   io_tool convert IN OUT          reads a cloud and writes it in the format of the name OUT
  *   io_tool arrays OUT              writes known arrays to an .npz through a pipe-like stream (never seeks)
  *   io_tool one OUT                 writes one int32 array to an .npy
  *   io_tool indices IN OUT          reads record indices and writes them as an int32 array
@@ -9,22 +8,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static void print_log(void *user, pcgpu_log_level level, const char *message) {
-    (void)user;
-    (void)level;
-    fprintf(stderr, "%s\n", message);
-}
-
-static pcgpu_status convert(pcgpu_context *context, const char *in, FILE *out, const char *name) {
-    pcgpu_cloud cloud;
-    pcgpu_status status = pcgpu_read_file(context, in, NULL, &cloud);
-    if (status == PCGPU_OK) {
-        status = pcgpu_write(context, out, name, NULL, &cloud);
-    }
-    pcgpu_cloud_free(&cloud);
-    return status;
-}
 
 /* A sparse float array, which deflates; a random one, which does not; integers; an empty one; a single value. */
 static pcgpu_status write_known(pcgpu_context *context, FILE *out, const char *name) {
@@ -99,7 +82,6 @@ int main(int argc, char **argv) {
     pcgpu_context *context;
     pcgpu_status status = PCGPU_ERROR_ARGUMENT;
     pcgpu_settings_init(&settings);
-    settings.log = print_log;
     if (argc < 3 || pcgpu_open(&settings, &context) != PCGPU_OK) {
         return 2;
     }
@@ -108,9 +90,7 @@ int main(int argc, char **argv) {
     if (!out) {
         return 2;
     }
-    if (strcmp(argv[1], "convert") == 0 && argc == 4) {
-        status = convert(context, argv[2], out, name);
-    } else if (strcmp(argv[1], "arrays") == 0) {
+    if (strcmp(argv[1], "arrays") == 0) {
         status = write_known(context, out, name);
     } else if (strcmp(argv[1], "one") == 0) {
         status = pcgpu_write_arrays(context, out, name, NULL, &one, 1);
