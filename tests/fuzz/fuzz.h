@@ -75,7 +75,7 @@ bool fuzz_set_reads(int set, const char *format);
 int fuzz_check_command(int set, const uint8_t *data, size_t size);
 int fuzz_check_words(const char *command, const uint8_t *data, size_t size);
 
-/* ---- seeds: seeds.c ---------------------------------------------------------------------------------------------- */
+/* ---- seeds: seeds.c, seeds.list ---------------------------------------------------------------------------------- */
 
 /* A small valid file; its format is the name of a target. */
 typedef struct fuzz_seed {
