@@ -218,10 +218,6 @@ static double straight(void) {
     return LANE_SIDE - 2.0 * x;
 }
 
-double scene_block_length(void) {
-    return 4.0 * (straight() + TURN);
-}
-
 /* Where on the lane, from the first street's middle: x ahead, y left, and the heading against it. */
 static void follow_lane(double metres, double *x, double *y, double *degrees) {
     const double line = straight(), round = line + TURN;

@@ -93,7 +93,6 @@ void scene_block(scene *block, uint64_t seed);
 /* Where a car on the right lane is that drives around the block, counter-clockwise, with turns at the corners and a
  * little sway; `metres` is the way from the middle of one side, where its pose is nearly the identity. */
 void scene_block_pose(double metres, scene_pose *pose);
-double scene_block_length(void); /* of one round, metres */
 
 /* How the sensor moves in a sweep. */
 typedef struct scene_sensor {
