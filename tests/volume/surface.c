@@ -597,30 +597,6 @@ static void test_far_away(void) {
     pcgpu_cloud_free(&far_cloud);
 }
 
-/* The same mesh from any number of threads. */
-static void test_threads(const scene *room, bool cuda) {
-    pcgpu_mesh meshes[3];
-    pcgpu_context *own = context;
-    for (int i = 0; i < 3; i++) {
-        static const int threads[] = {1, 2, 16};
-        context = open_context(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, threads[i], 0);
-        fused f = fuse_room(room, true, 2);
-        CHECK(pcgpu_volume_mesh(f.volume, 0.03, &meshes[i]) == PCGPU_OK, "%s", pcgpu_last_error(context));
-        release(&f);
-        pcgpu_close(context);
-        const size_t bytes = (size_t)meshes[0].vertices.rows * 24, faces = (size_t)meshes[0].triangles * 12;
-        CHECK(meshes[i].vertices.rows == meshes[0].vertices.rows && meshes[i].triangles == meshes[0].triangles &&
-                  memcmp(meshes[i].vertices.data, meshes[0].vertices.data, bytes) == 0 &&
-                  memcmp(meshes[i].indices, meshes[0].indices, faces) == 0,
-              "the mesh of %d threads differs from that of one", threads[i]);
-    }
-    CHECK(meshes[0].triangles > 10000, "%lld triangles", (long long)meshes[0].triangles);
-    for (int i = 0; i < 3; i++) {
-        pcgpu_mesh_free(&meshes[i]);
-    }
-    context = own;
-}
-
 void test_surface(bool cuda, char **options) {
     static scene room;
     const bool quick = options[0]; /* without the room, for emulated devices */
@@ -634,7 +610,6 @@ void test_surface(bool cuda, char **options) {
     if (!quick) {
         test_room(&room);
         test_noisy_room(&room);
-        test_threads(&room, cuda);
     }
     pcgpu_close(context);
 }
