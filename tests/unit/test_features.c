@@ -1,41 +1,21 @@
 /* Starts of a registration from features: of parts of a furnished room in any rotation, and of clouds without any. */
-#include "unit.h"
+#include "rooms_test.h"
 #include "context.h"
 #include "register_features.h"
 
-/* The floor and two walls of a room of 6 x 5 x 3 m, and boxes in it: middles and halves of their sides. */
-static const double boxes[][6] = {{0, 0, 1.5, 3, 2.5, 1.5},         {-2, 1.5, 0.4, 0.6, 0.4, 0.4},
-                                  {-1.5, -1.8, 0.9, 0.3, 0.5, 0.9}, {0.3, 0.4, 0.35, 0.5, 0.8, 0.35},
-                                  {1.2, -1.5, 0.2, 0.2, 0.2, 0.2},  {1.7, 1.9, 1.1, 0.4, 0.3, 1.1},
-                                  {2.4, -0.6, 0.5, 0.25, 0.9, 0.5}, {-0.4, -1.2, 0.25, 0.15, 0.3, 0.25}};
+static const box_room furnished = {8,
+                                   {{0, 0, 1.5, 3, 2.5, 1.5},
+                                    {-2, 1.5, 0.4, 0.6, 0.4, 0.4},
+                                    {-1.5, -1.8, 0.9, 0.3, 0.5, 0.9},
+                                    {0.3, 0.4, 0.35, 0.5, 0.8, 0.35},
+                                    {1.2, -1.5, 0.2, 0.2, 0.2, 0.2},
+                                    {1.7, 1.9, 1.1, 0.4, 0.3, 1.1},
+                                    {2.4, -0.6, 0.5, 0.25, 0.9, 0.5},
+                                    {-0.4, -1.2, 0.25, 0.15, 0.3, 0.25}}};
 
-static void place(double p[3]) {
-    const int count = (int)(sizeof boxes / sizeof *boxes), choice = (int)((noise() + 1.0) * count);
-    const double *box = boxes[choice < count ? choice : 0];
-    const int axis = (int)((noise() + 1.0) * 1.5) % 3;
-    for (int k = 0; k < 3; k++) {
-        const double at = k != axis ? noise() : box == boxes[0] || noise() < 0.0 ? -1.0 : 1.0;
-        p[k] = box[k] + box[3 + k] * at + 0.004 * noise();
-    }
-}
-
-/* Points with low <= x <= high, moved by T. */
-static pcgpu_cloud part_of_room(pcgpu_context *context, int rows, uint64_t seed, double low, double high,
-                                const double T[16]) {
-    pcgpu_cloud cloud;
-    assert_int_equal(pcgpu_cloud_create(context, rows, 3, &cloud), PCGPU_OK);
+static pcgpu_cloud part(pcgpu_context *context, int rows, uint64_t seed, double low, double high, const double T[16]) {
     numbers.state = seed;
-    for (int i = 0; i < rows; i++) {
-        double p[3], q[3];
-        do {
-            place(p);
-        } while (p[0] < low || p[0] > high);
-        pc_transform_apply(T, p, q);
-        for (int k = 0; k < 3; k++) {
-            cloud.data[3 * i + k] = (float)q[k];
-        }
-    }
-    return cloud;
+    return part_of_room(context, &furnished, rows, low, high, T);
 }
 
 /* About (1, 2, 3) by 140 degrees, and 12 m. */
@@ -61,8 +41,8 @@ static void test_parts(void **unused) {
     for (int form = 0; form < 4; form++) {
         pcgpu_context *context = open_context(form == 3 ? 4 : 1);
         context->simd_limit = form < 3 ? form + 1 : 0;
-        pcgpu_cloud source = part_of_room(context, 60000, 1, -3.2, 1.6, pc_identity);
-        pcgpu_cloud target = part_of_room(context, 60000, 2, -1.4, 3.2, turned);
+        pcgpu_cloud source = part(context, 60000, 1, -3.2, 1.6, pc_identity);
+        pcgpu_cloud target = part(context, 60000, 2, -1.4, 3.2, turned);
         int count = 0;
         assert_int_equal(pc_search_features(context, &params, 0.0, &source, &target, starts, &count), PCGPU_OK);
         assert_true(count > 0);
@@ -85,8 +65,8 @@ static void test_parts(void **unused) {
 static void test_offsets(void **unused) {
     static const double source_offset[3] = {500000, 5400000, 100}, target_offset[3] = {503000, 5398000, 110};
     pcgpu_context *context = open_context(2);
-    pcgpu_cloud source = part_of_room(context, 60000, 1, -3.2, 1.6, pc_identity);
-    pcgpu_cloud target = part_of_room(context, 60000, 2, -1.4, 3.2, turned);
+    pcgpu_cloud source = part(context, 60000, 1, -3.2, 1.6, pc_identity);
+    pcgpu_cloud target = part(context, 60000, 2, -1.4, 3.2, turned);
     pcgpu_register_params params;
     pc_start near[PC_STARTS], far[PC_STARTS];
     int count = 0, again = 0;
@@ -115,7 +95,7 @@ static void test_offsets(void **unused) {
 /* No start, and no error: too few points, points at one place, points far apart, points that are none. */
 static void test_nothing(void **unused) {
     pcgpu_context *context = open_context(2);
-    pcgpu_cloud room = part_of_room(context, 5000, 3, -3.2, 3.2, pc_identity);
+    pcgpu_cloud room = part(context, 5000, 3, -3.2, 3.2, pc_identity);
     for (int kind = 0; kind < 5; kind++) {
         pcgpu_cloud cloud;
         pc_start starts[PC_STARTS];

@@ -1,30 +1,20 @@
 /* Sets of clouds: parts of a room in any order and rotation, a cloud and a group that fit none of them. Costs 10 s. */
-#include "unit.h"
+#include "rooms_test.h"
 
 enum { PARTS = 6, MOST = 12, ROWS = 60000 };
 
-/* Rooms of 9 x 5 x 3 m with 24 boxes, which differ by their seeds: middles and halves of the sides. */
-static double boxes[25][6];
+/* Rooms of 9 x 5 x 3 m with 24 boxes, which differ by their seeds. */
+static box_room furnished;
 
 static void furnish(uint64_t seed) {
-    const double room[6] = {0, 0, 1.5, 4.5, 2.5, 1.5};
-    memcpy(boxes[0], room, sizeof room);
+    furnished = (box_room){25, {{0, 0, 1.5, 4.5, 2.5, 1.5}}};
     numbers.state = seed;
     for (int i = 1; i < 25; i++) {
+        double *box = furnished.boxes[i];
         for (int k = 0; k < 3; k++) {
-            boxes[i][3 + k] = 0.35 + 0.25 * noise();
-            boxes[i][k] = k < 2 ? (boxes[0][3 + k] - 0.7) * noise() : boxes[i][5];
+            box[3 + k] = 0.35 + 0.25 * noise();
+            box[k] = k < 2 ? (furnished.boxes[0][3 + k] - 0.7) * noise() : box[5];
         }
-    }
-}
-
-static void place(double p[3]) {
-    const int choice = noise() < 0.0 ? 0 : (int)((noise() + 1.0) * 12.5);
-    const double *box = boxes[choice < 25 ? choice : 0];
-    const int axis = (int)((noise() + 1.0) * 1.5) % 3;
-    for (int k = 0; k < 3; k++) {
-        const double at = k != axis ? noise() : box == boxes[0] || noise() < 0.0 ? -1.0 : 1.0;
-        p[k] = box[k] + box[3 + k] * at + 0.004 * noise();
     }
 }
 
@@ -40,25 +30,6 @@ static void any_pose(double T[16]) {
     memcpy(T, R, sizeof R);
 }
 
-/* What is between `low` and `high` along the room, in the frame T_cloud_room. */
-static pcgpu_cloud part(pcgpu_context *context, uint64_t seed, double low, double high, double T[16]) {
-    pcgpu_cloud cloud;
-    assert_int_equal(pcgpu_cloud_create(context, ROWS, 3, &cloud), PCGPU_OK);
-    numbers.state = seed;
-    any_pose(T);
-    for (int i = 0; i < ROWS; i++) {
-        double p[3];
-        do {
-            place(p);
-        } while (p[0] < low || p[0] > high);
-        for (int k = 0; k < 3; k++) {
-            cloud.data[3 * i + k] =
-                (float)(((T[4 * k] * p[0] + T[4 * k + 1] * p[1]) + T[4 * k + 2] * p[2]) + T[4 * k + 3]);
-        }
-    }
-    return cloud;
-}
-
 typedef struct world {
     pcgpu_cloud clouds[MOST];
     const pcgpu_cloud *pointers[MOST];
@@ -66,8 +37,11 @@ typedef struct world {
     int count;
 } world;
 
+/* What is between `low` and `high` along the room, in any frame. */
 static void add(pcgpu_context *context, world *w, uint64_t seed, double low, double high) {
-    w->clouds[w->count] = part(context, seed, low, high, w->T[w->count]);
+    numbers.state = seed;
+    any_pose(w->T[w->count]);
+    w->clouds[w->count] = part_of_room(context, &furnished, ROWS, low, high, w->T[w->count]);
     w->pointers[w->count] = &w->clouds[w->count];
     w->count++;
 }
