@@ -1,0 +1,149 @@
+/* Recordings of robots: containers of messages (MCAP, ROS 1 .bag 2.0, ROS 2 .db3), and the clouds among the messages.
+ *
+ * A container is one file recording_NAME.c and a row of the table in recording.c. It finds the topics and, for each
+ * message with a cloud, the chunk that has it; a chunk is read and expanded when a message of it is wanted. Threads
+ * share a recording: a chunk that several of them need is expanded once. */
+#ifndef PC_RECORDING_H
+#define PC_RECORDING_H
+
+#include "buffer.h"
+#include "io.h"
+
+typedef enum pc_message_kind { PC_MESSAGE_OTHER, PC_MESSAGE_POINTS, PC_MESSAGE_LIVOX } pc_message_kind;
+
+/* Times are those of the log, in nanoseconds. */
+typedef struct pc_topic {
+    char *name, *type;
+    bool cdr;                   /* serialized by CDR, as ROS 2 does; else as ROS 1 does, or in words of others */
+    pc_message_kind kind;       /* OTHER: no cloud */
+    int64_t count;              /* messages, in the order of the file: */
+    int64_t first, last;        /* the lowest and the highest time */
+    int64_t before;             /* of the last one */
+    int64_t gap, gap_at;        /* the longest time from one message to the next, and when it began */
+    int64_t backward, furthest; /* messages that are earlier than the one before, and by how much at most */
+} pc_topic;
+
+/* A message with a cloud, as it lies in a chunk. */
+typedef struct pc_message {
+    const pc_topic *topic;
+    int64_t time; /* of the log */
+    const unsigned char *data;
+    size_t size;
+    struct pc_chunk_slot *slot; /* see pc_recording_release */
+} pc_message;
+
+typedef struct pc_recording pc_recording;
+
+/* Whether the first bytes are those of a recording. */
+bool pc_recording_begins(const void *head, size_t size);
+/* Opens the file `path`, or, where that is NULL, `bytes`, which must outlive the recording and stay as they are.
+ * A file that ends too early is taken as far as it goes, with a warning. `file` names it in messages. Errors: IO, MEMORY, FORMAT. */
+pcgpu_status pc_recording_open(const pc_file *file, const char *path, const pc_bytes *bytes, pc_recording **recording);
+void pc_recording_close(pc_recording *r);
+const char *pc_recording_container(const pc_recording *r);
+const pc_topic *pc_recording_topic(const pc_recording *r, int i); /* NULL past the last */
+/* Keeps the clouds of the topics with this name and puts them in the order of their times. Returns their number. */
+int64_t pc_recording_choose(pc_recording *r, const char *topic);
+int64_t pc_recording_time(const pc_recording *r, int64_t i); /* of cloud i, after pc_recording_choose */
+
+/* Cloud i, whose bytes are kept until it is released. Any thread may call both, with a context of its own in `file`.
+ * Errors: IO, MEMORY, FORMAT; there is then nothing to release. */
+pcgpu_status pc_recording_message(pc_recording *r, const pc_file *file, int64_t i, pc_message *message);
+void pc_recording_release(pc_recording *r, pc_message *message);
+
+/* "zstd, lz4, bzip2, SQLite", or "none": what this build expands and opens. */
+const char *pc_recording_libraries(void);
+
+/* ---- messages: recording_message.c ------------------------------------------------------------------------------ */
+
+pc_message_kind pc_message_kind_of(const char *type);
+/* The time of measurement that the header of the message states, else that of the log. */
+int64_t pc_message_stamp(const pc_message *message);
+/* `bytes` hold the message, and their memory may move into the cloud. Errors: FORMAT, MEMORY. */
+pcgpu_status pc_message_to_cloud(const pc_file *file, const pc_message *message, pc_bytes *bytes, pcgpu_cloud *cloud);
+
+/* recording_mcap.c: a copy of the message as a stream that pcgpu_read takes, an .mcap. Errors: MEMORY. */
+pcgpu_status pc_message_stream(const pc_file *file, const pc_message *message, FILE **stream);
+
+/* ---- numbers in bytes that may be too few: recording_cursor.c ---------------------------------------------------- */
+
+typedef struct pc_cursor {
+    const unsigned char *data;
+    size_t size, at;
+    size_t align; /* the largest alignment, as of CDR; 0: none */
+    bool swap;    /* big endian */
+    bool bad;     /* the bytes have ended: what was taken since is 0 or empty */
+} pc_cursor;
+
+uint64_t pc_take(pc_cursor *c, size_t bytes); /* a number of 1, 2, 4 or 8 bytes */
+pc_span pc_take_bytes(pc_cursor *c, uint64_t bytes);
+pc_span pc_take_text(pc_cursor *c); /* a length of 4 bytes, and as many */
+
+/* ---- for containers ---------------------------------------------------------------------------------------------- */
+
+/* Bytes of the file that are read together: a chunk of messages, or one message. */
+typedef struct pc_chunk {
+    uint64_t at, size;
+} pc_chunk;
+
+typedef struct pc_container {
+    const char *name, *begins;
+    /* Finds topics, chunks and messages. */
+    pcgpu_status (*index)(pc_recording *r, const pc_file *file);
+    /* Reads and expands a chunk: pc_recording_load, pc_unpack. */
+    pcgpu_status (*load)(pc_recording *r, const pc_file *file, const pc_chunk *chunk, pc_bytes *out);
+    /* Finds the message at an offset of an expanded chunk; false: there is none. */
+    bool (*find)(const pc_bytes *chunk, uint64_t offset, pc_span *message);
+} pc_container;
+
+extern const pc_container pc_container_mcap, pc_container_bag, pc_container_db3;
+
+typedef struct pc_entry {
+    int64_t time;
+    uint64_t chunk, offset;
+    int topic;
+} pc_entry;
+
+struct pc_recording {
+    const pc_container *container;
+    const char *path;           /* NULL: in memory */
+    int fd;                     /* -1: in memory */
+    const unsigned char *bytes; /* NULL: in a file */
+    uint64_t size;
+    int topics, channels;
+    int64_t chunks, entries;
+    pc_buffer topic, channel, chunk, entry; /* pc_topic, pc_channel, pc_chunk, pc_entry */
+    pc_buffer window;                       /* bytes of the file from window_at on, while it is indexed */
+    uint64_t window_at, window_size;
+    struct pc_chunk_cache *cache;
+};
+
+pc_topic *pc_recording_topics(const pc_recording *r);
+
+/* recording_index.c: opens the file, unless the recording is in memory. Errors: IO. */
+pcgpu_status pc_recording_open_file(pc_recording *r, const pc_file *file);
+void pc_recording_close_file(pc_recording *r);
+void pc_recording_unload(const pc_recording *r, pc_bytes *bytes);
+
+/* At least `bytes` bytes, of the file, valid until the next call while the recording is opened; NULL:
+ * it does not have them, or cannot be read. *there: as many as there are. */
+const unsigned char *pc_recording_peek(pc_recording *r, uint64_t at, size_t bytes, size_t *there);
+/* Reads bytes of the file, which pc_recording_unload frees. Errors: IO, MEMORY, FORMAT (the file ends before). */
+pcgpu_status pc_recording_load(pc_recording *r, const pc_file *file, uint64_t at, uint64_t bytes, pc_bytes *out);
+/* Adds a channel, whose messages are those of a topic. A second channel of that number is left out. */
+pcgpu_status pc_recording_add_channel(pc_recording *r, const pc_file *file, uint64_t id, pc_span name, pc_span type,
+                                      pc_span encoding);
+pc_topic *pc_recording_channel(const pc_recording *r, uint64_t id); /* NULL: none */
+pcgpu_status pc_recording_add_chunk(pc_recording *r, const pc_file *file, uint64_t at, uint64_t size);
+/* Adds a message of the last chunk. */
+pcgpu_status pc_recording_add(pc_recording *r, const pc_file *file, pc_topic *topic, int64_t time, uint64_t offset);
+/* Warns of a file that ends in the middle, at this byte, and of chunks that were left out. */
+void pc_recording_warn(const pc_recording *r, const pc_file *file, bool cut, uint64_t at, int64_t damaged);
+
+/* Expands the bytes of a chunk, which are freed, or moved to *out where they are not compressed: "" or "none", "lz4",
+ * "zstd", "bz2". `at`: of the chunk in the file, for messages. `size`: declared, checked before anything is allocated.
+ * Errors: FORMAT, MEMORY, IO (a library is missing). */
+pcgpu_status pc_unpack(pc_recording *r, const pc_file *file, uint64_t at, const char *method, pc_bytes *packed,
+                       uint64_t size, pc_bytes *out);
+
+#endif
