@@ -1,0 +1,137 @@
+/* Compressed chunks, by the libraries that the build found. */
+#include "recording.h"
+
+#include <stdlib.h>
+
+#if PC_LZ4
+#include <lz4frame.h>
+#endif
+#if PC_ZSTD
+#include <zstd.h>
+#endif
+#if PC_BZIP2
+#include <bzlib.h>
+#endif
+
+/* Each expands to exactly `size` bytes, or returns false. */
+typedef bool unpack_fn(const void *data, size_t packed, unsigned char *out, size_t size);
+
+#if PC_LZ4
+static bool unpack_lz4(const void *data, size_t packed, unsigned char *out, size_t size) {
+    LZ4F_dctx *context;
+    const unsigned char *in = data;
+    size_t read = 0, written = 0, more = 1;
+    if (LZ4F_isError(LZ4F_createDecompressionContext(&context, LZ4F_VERSION))) {
+        return false;
+    }
+    while (more && !LZ4F_isError(more) && read < packed) {
+        size_t n = size - written, used = packed - read;
+        more = LZ4F_decompress(context, out + written, &n, in + read, &used, NULL);
+        written += n;
+        read += used;
+        if (n == 0 && used == 0) {
+            break;
+        }
+    }
+    LZ4F_freeDecompressionContext(context);
+    return more == 0 && written == size;
+}
+#else
+#define unpack_lz4 NULL
+#endif
+
+#if PC_ZSTD
+static bool unpack_zstd(const void *data, size_t packed, unsigned char *out, size_t size) {
+    return ZSTD_decompress(out, size, data, packed) == size;
+}
+#else
+#define unpack_zstd NULL
+#endif
+
+#if PC_BZIP2
+static bool unpack_bzip2(const void *data, size_t packed, unsigned char *out, size_t size) {
+    unsigned n = (unsigned)size;
+    return packed <= UINT32_MAX && size <= UINT32_MAX &&
+           BZ2_bzBuffToBuffDecompress((char *)out, &n, (char *)(uintptr_t)data, (unsigned)packed, 0, 0) == BZ_OK &&
+           n == size;
+}
+#else
+#define unpack_bzip2 NULL
+#endif
+
+static const struct {
+    const char *name, *package;
+    unpack_fn *unpack;
+    uint64_t most; /* bytes that one byte can become */
+} methods[] = {{"zstd", "libzstd-dev", unpack_zstd, 1 << 16},
+               {"lz4", "liblz4-dev", unpack_lz4, 255},
+               {"bz2", "libbz2-dev", unpack_bzip2, 1 << 21}};
+enum { METHODS = sizeof methods / sizeof methods[0] };
+
+const char *pc_recording_libraries(void) {
+    static const char names[] = "" /* ", " before each */
+#if PC_ZSTD
+                                ", zstd"
+#endif
+#if PC_LZ4
+                                ", lz4"
+#endif
+#if PC_BZIP2
+                                ", bzip2"
+#endif
+#if PC_SQLITE3
+                                ", SQLite"
+#endif
+        ;
+    return sizeof names > 1 ? names + 2 : "none";
+}
+
+static pcgpu_status unpack(const pc_file *file, uint64_t at, const char *method, const pc_bytes *packed, uint64_t size,
+                           pc_bytes *out) {
+    int i = 0;
+    while (i < METHODS && strcmp(method, methods[i].name) != 0) {
+        i++;
+    }
+    if (i == METHODS) {
+        const pc_shown shown = pc_span_show((pc_span){method, strlen(method)});
+        return pc_fail_format(file,
+                              "the chunk at byte %llu is compressed by '%s', and lz4, zstd and bz2 are read; "
+                              "record it with one of them",
+                              (unsigned long long)at, shown.text);
+    }
+    if (!methods[i].unpack) {
+        return pc_fail_file(file, PCGPU_ERROR_IO,
+                            "is compressed by %s, which this build does not expand; build pcgpu "
+                            "with %s",
+                            method, methods[i].package);
+    }
+    if (size > pc_bytes_limit() || size / methods[i].most > packed->size) {
+        return pc_fail_format(file,
+                              "the chunk at byte %llu has %zu bytes, which %s cannot expand to %llu; the "
+                              "recording is damaged, so copy it again",
+                              (unsigned long long)at, packed->size, method, (unsigned long long)size);
+    }
+    *out = (pc_bytes){malloc((size_t)size + 1), (size_t)size};
+    if (!out->data) {
+        return pc_fail_file_memory(file, size);
+    }
+    if (methods[i].unpack(packed->data, packed->size, out->data, (size_t)size)) {
+        return PCGPU_OK;
+    }
+    pc_bytes_free(out);
+    return pc_fail_format(file,
+                          "the chunk at byte %llu does not expand by %s to %llu bytes; the recording is damaged, "
+                          "so copy it again",
+                          (unsigned long long)at, method, (unsigned long long)size);
+}
+
+pcgpu_status pc_unpack(pc_recording *r, const pc_file *file, uint64_t at, const char *method, pc_bytes *packed,
+                       uint64_t size, pc_bytes *out) {
+    if (!method[0] || strcmp(method, "none") == 0) {
+        *out = *packed;
+        return PCGPU_OK;
+    }
+    const pcgpu_status status = unpack(file, at, method, packed, size, out);
+    pc_recording_unload(r, packed);
+    return status;
+}
