@@ -24,6 +24,11 @@ static size_t expected_size(FILE *stream) {
         if (at >= 0 && s.st_size > at) {
             return (size_t)(s.st_size - at);
         }
+    } else if (fd < 0) { /* in memory */
+        const off_t at = ftello(stream), end = at >= 0 && fseeko(stream, 0, SEEK_END) == 0 ? ftello(stream) : -1;
+        if (end >= 0 && fseeko(stream, at, SEEK_SET) == 0 && end > at) {
+            return (size_t)(end - at);
+        }
     }
     return FIRST_GUESS;
 }

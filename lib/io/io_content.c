@@ -11,7 +11,8 @@
 #define EACH(DO)                                                                                                       \
     DO(bin)                                                                                                            \
     DO(ply)                                                                                                            \
-    DO(ply_ascii) DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(gzip) DO(label)
+    DO(ply_ascii)                                                                                                      \
+    DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(mcap) DO(gzip) DO(label)
 #define DECLARE(NAME) extern const pc_format pc_format_##NAME;
 #define ADDRESS(NAME) &pc_format_##NAME,
 EACH(DECLARE)
@@ -85,7 +86,6 @@ static const magic magics[] = {
     {BYTES("OFF\n"), "OFF", MESH},
     {BYTES("\x89HDF\r\n\x1a\n"), "HDF5", NUMPY},
     {BYTES("#ROSBAG V"), "a ROS bag", BAG},
-    {BYTES("\x89MCAP0\r\n"), "MCAP", BAG2},
     {BYTES("SQLite format 3"), "an SQLite database, such as a ROS 2 bag", BAG2},
     {BYTES("\xd4\xc3\xb2\xa1"), "captured packets (pcap)", PACKETS},
     {BYTES("\xa1\xb2\xc3\xd4"), "captured packets (pcap)", PACKETS},
@@ -119,7 +119,6 @@ static const struct {
     {".drc", "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
     {".bag", "a ROS bag", BAG},
     {".db3", "a ROS 2 bag", BAG2},
-    {".mcap", "MCAP", BAG2},
     {".pcap", "captured packets", PACKETS},
     {".pcapng", "captured packets", PACKETS},
     {".h5", "HDF5", NUMPY},

@@ -14,6 +14,7 @@ floors='
 lib lib lib/core
 lib/core lib
 lib/io lib/core
+lib/recording lib/core lib/io
 lib/scan lib lib/core
 lib/sample lib lib/core lib/scan
 lib/neighbors lib lib/core lib/scan lib/sample
@@ -42,7 +43,7 @@ cuda/register/projective cuda/core lib/register/projective
 cuda/fuse cuda/core lib/fuse
 cmd cmd/cli cmd/config cmd/info cmd/job cmd/bench cmd/sweeps
 cmd/cli lib lib/core
-cmd/job lib lib/core cmd/cli
+cmd/job lib lib/core lib/recording cmd/cli
 cmd/config cmd/cli cmd/job cmd/voxelize
 cmd/poses lib/core cmd/cli cmd/job
 cmd/sweeps lib/core cmd/cli cmd/job cmd/poses
@@ -53,7 +54,7 @@ cmd/evaluate lib/core lib/view cmd/job cmd/poses
 cmd/convert lib/core cmd/cli cmd/job cmd/poses
 cmd/filter lib/core cmd/cli cmd/job cmd/convert cmd/poses cmd/sweeps
 cmd/bench cmd/cli cmd/job
-cmd/info lib/core cmd/cli cmd/config cmd/job cmd/poses cmd/voxelize
+cmd/info lib/core lib/recording cmd/cli cmd/config cmd/job cmd/poses cmd/voxelize
 cmd/fuse cmd/cli cmd/job cmd/poses
 cmd/view lib/view cmd/cli cmd/evaluate cmd/job cmd/poses
 cmd/odometry lib/core cmd/cli cmd/job cmd/poses cmd/register cmd/fuse cmd/evaluate
