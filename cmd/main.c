@@ -142,10 +142,10 @@ static const assignment *find_on_line(const command_line *line, const char *name
 static int run_session(session *s) {
     const option_values *o = s->options;
     reason why;
+    report_setup(o->verbose, o->quiet);
     if (!options_check(s->options, s->command, &why) || !session_check(s, &why)) {
         return option_error(&why);
     }
-    report_setup(o->verbose, o->quiet);
     report_progress((progress_mode)o->progress);
     if (o->dry_run) {
         return session_close(s, session_dry_run(s));
@@ -167,6 +167,7 @@ static int run(const command_info *command, const command_line *line, option_val
     input_list_free(&s.list);
     pairs_free(&s.pairs);
     sweeps_free(&sweeps);
+    recordings_close();
     return code;
 }
 

@@ -28,6 +28,7 @@ enum {
     FOR_LABELS = FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_ODOMETRY | FOR_CONVERT | FOR_VIEW,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
     FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT, /* commands with a choice of the back end */
+    FOR_RECORDINGS = FOR_POINTS | FOR_VIEW,  /* commands that take the clouds of recordings */
     FOR_FOLDERS = FOR_INPUTS | FOR_VIEW,     /* commands that take any number of inputs */
     FOR_READERS = FOR_INPUTS | FOR_VIEW,
     FOR_ALL = FOR_READERS | FOR_EVALUATE
@@ -159,7 +160,9 @@ struct option_values {
     int64_t sweeps; /* 0: none */
     const char *nuscenes, *scans, *labels;
 
-    const char *files_from, *shard;
+    const char *files_from, *shard, *topic;
+    double from_time, to_time;
+    int64_t every;
     bool recursive, follow, zero_ends, skip_existing;
     int progress; /* a progress_mode */
     int compression;

@@ -3,6 +3,7 @@
 #include "camera_file.h"
 #include "config.h"
 #include "info.h"
+#include "recording.h"
 #include "trajectory.h"
 
 #include <string.h>
@@ -21,6 +22,9 @@ static int describe(job *j, const peek *p) {
     }
     if (format && strcmp(format->name, "label") == 0) {
         return info_labels(j, p->stream);
+    }
+    if (!given && pc_recording_begins(p->head, p->size) && !recording_holds(path)) {
+        return info_recording(j, p->stream);
     }
     const bool poses = !given && peek_is_text(p) && trajectory_is(p->head, p->size, format);
     if (poses) {

@@ -20,6 +20,7 @@ int info_camera(job *job);
 int info_machine(session *session);
 int info_arrays(job *job, const char *arrays); /* of an .npz without a cloud: their names, shapes and types */
 int info_model(job *job, FILE *stream);
+int info_recording(job *job, FILE *stream);
 int info_labels(job *job, FILE *stream); /* of a .label */
 
 /* Whether a text is a configuration, by its name and its first lines. */

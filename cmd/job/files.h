@@ -18,6 +18,8 @@ const char *output_shown(const char *path);
 FILE *input_open(const char *path);
 /* The same with the error in `why`, without the name, instead of a message. */
 FILE *input_try(const char *path, reason *why);
+/* The same; *time: of a cloud of a recording, else unchanged. */
+FILE *input_try_timed(const char *path, double *time, reason *why);
 void input_close(FILE *stream);
 /* What an input is, is known by its first bytes, also where the stream does not seek. */
 enum { PEEK_HEAD = 1 << 14 };

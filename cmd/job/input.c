@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* fopencookie */
 #include "files.h"
 #include "heap.h"
+#include "recordings.h"
 #include "report.h"
 
 #include <errno.h>
@@ -52,7 +53,16 @@ static FILE *open_pipe(const char *path, reason *why) {
 }
 
 FILE *input_try(const char *path, reason *why) {
+    double unused;
+    return input_try_timed(path, &unused, why);
+}
+
+FILE *input_try_timed(const char *path, double *time, reason *why) {
     struct stat st;
+    FILE *message;
+    if (recording_stream(path, &message, time, why)) {
+        return message;
+    }
     if (strcmp(path, "-") == 0) {
         return stdin;
     }
@@ -77,7 +87,7 @@ FILE *input_open(const char *path) {
     reason why;
     FILE *stream = input_try(path, &why);
     if (!stream) {
-        report_error(path, "%s", why.text);
+        report_error(input_name(path), "%s", why.text);
     }
     return stream;
 }
@@ -105,13 +115,13 @@ static ssize_t read_on(void *cookie, char *out, size_t n) {
 }
 
 bool peek_open(peek *p, const char *path) {
-    struct stat st;
+    struct stat st = {0}; /* of a cloud of a recording, which is no file */
     FILE *stream = input_open(path);
     *p = (peek){.stream = stream, .original = stream};
     if (!stream) {
         return false;
     }
-    if (fstat(fileno(stream), &st) != 0) { /* what the input is must not depend on it */
+    if (fileno(stream) >= 0 && fstat(fileno(stream), &st) != 0) { /* what the input is must not depend on it */
         report_error(input_name(path), "%s", strerror(errno));
         input_close(stream);
         return false;

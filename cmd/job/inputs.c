@@ -32,6 +32,23 @@ static void append(input_list *list, char *path) {
 
 /* ---- folders ----------------------------------------------------------------------------------------------------- */
 
+/* Appends the clouds of a recording. */
+static bool add_recording(input_list *list, const input_options *how, const char *path, const char *between,
+                          reason *why) {
+    char **names;
+    int count;
+    const bool good = recording_list(path, between, how->recordings, &names, &count, why);
+    for (int i = 0; i < count; i++) {
+        append(list, names[i]);
+    }
+    free(names);
+    return good;
+}
+
+static bool is_recording(const input_options *how, const char *path) {
+    return how->recordings && (!how->dry_run || !path_is_dash(path)) && recording_is(path);
+}
+
 static char *joined(const char *folder, const char *between, const char *name) {
     const size_t length = strlen(folder), slashes = length > 0 && folder[length - 1] == '/';
     return heap_text("%s%s%s%s", folder, slashes ? "" : "/", between, name);
@@ -75,6 +92,13 @@ static bool add_entry(input_list *list, const input_options *how, const char *fo
     char *path = joined(folder, "", name);
     bool good = true;
     const bool there = stat(path, &st) == 0;
+    if (there && recording_is_name(name) && is_recording(how, path)) {
+        char *inner = joined(folder, below ? "" : "./", name);
+        good = add_recording(list, how, inner, "/", why);
+        free(inner);
+        free(path);
+        return good;
+    }
     if (there ? S_ISREG(st.st_mode) && (how->any_format || is_taken(format)) : is_dead_link(how, path, name)) {
         append(list, path);
         return true;
@@ -119,6 +143,9 @@ static bool add(input_list *list, const input_options *how, const char *path, bo
     const size_t length = strlen(path);
     if (length > 0 && path[length - 1] == '/' && access(path, F_OK) != 0) {
         return refuse(why, "%s: %s; give a folder that can be read", path, strerror(errno));
+    }
+    if (is_recording(how, path)) {
+        return add_recording(list, how, path, "/./", why);
     }
     if (!is_folder(path, &st)) {
         append(list, heap_text("%s", strcmp(path, "/dev/stdin") == 0 ? "-" : path));

@@ -5,6 +5,7 @@
 #include "file_set.h"
 #include "pcgpu.h"
 #include "reason.h"
+#include "recordings.h"
 
 typedef struct input_list {
     const char **paths; /* each malloc'd */
@@ -13,12 +14,14 @@ typedef struct input_list {
 } input_list;
 
 typedef struct input_options {
-    const char *files_from;  /* a list of names, "-" for standard input, or NULL */
-    bool zero_ends;          /* its names end with a zero byte */
-    bool recursive;          /* take the sub-folders of folders */
-    bool follow;             /* and those that are links, each folder once */
-    const file_set *outputs; /* folders of outputs, which are left out; or NULL */
-    bool any_format;         /* take all files of folders, not only those with the name of a known format */
+    const char *files_from;              /* a list of names, "-" for standard input, or NULL */
+    bool zero_ends;                      /* its names end with a zero byte */
+    bool recursive;                      /* take the sub-folders of folders */
+    bool follow;                         /* and those that are links, each folder once */
+    const file_set *outputs;             /* folders of outputs, which are left out; or NULL */
+    bool any_format;                     /* take all files of folders, not only those with the name of a known format */
+    const recording_options *recordings; /* how recordings stand for their clouds; NULL: they do not */
+    bool dry_run;                        /* do not read standard input */
 } input_options;
 
 /* Names stay as they are; a folder stands for the files in it, by name, also those that are links; a link to a file

@@ -66,12 +66,15 @@ static void find_output_folders(const session *s, file_set *folders) {
 static bool take_list(session *s, reason *why) {
     const option_values *o = s->options;
     file_set outputs = {0};
+    const recording_options clouds = {o->topic, o->from_time, o->to_time, o->every};
     const input_options how = {.files_from = o->files_from,
                                .zero_ends = o->zero_ends,
                                .recursive = o->recursive,
                                .follow = o->follow,
                                .outputs = &outputs,
-                               .any_format = o->format};
+                               .any_format = o->format,
+                               .recordings = s->command->bit & FOR_RECORDINGS ? &clouds : NULL,
+                               .dry_run = o->dry_run};
     if (!(s->command->bit & FOR_FOLDERS) || s->command->inputs_per_job == JOB_CLOUDS) {
         return true;
     }
@@ -107,6 +110,7 @@ static bool count_inputs(session *s, reason *why) {
         }
         s->inputs = standard_input;
         s->input_count = 1;
+        return take_list(s, why);
     }
     return true;
 }
@@ -122,8 +126,26 @@ static bool check_numbers(const session *s, reason *why) {
     return true;
 }
 
+/* Options about recordings have an effect. */
+static bool check_recordings(const session *s, reason *why) {
+    static const char *const names[] = {"topic", "from-time", "to-time", "every"};
+    bool some = false;
+    for (int i = 0; i < s->input_count && !some; i++) {
+        some = recording_holds(s->inputs[i]);
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !some && (s->command->bit & FOR_RECORDINGS); i++) {
+        if (option_given_here(s->options, names[i], s->command)) {
+            return refuse(why, "%s%s is for recordings, and no input is one; leave it out",
+                          option_prefix(option_by_name(names[i], s->command->bit), s->command), names[i]);
+        }
+    }
+    return !some || !s->options->format ||
+           refuse(why, "--format is for files, and recordings say what is in them; leave it out");
+}
+
 bool session_check_inputs(session *s, reason *why) {
     int dashes = 0;
+    recordings_use_topic(s->options->topic);
     if (!check_numbers(s, why)) {
         return false;
     }
@@ -141,7 +163,7 @@ bool session_check_inputs(session *s, reason *why) {
             return false;
         }
     }
-    return read_once(dashes, why);
+    return read_once(dashes, why) && check_recordings(s, why);
 }
 
 /* A file, or the poses in a folder; the other files of a folder are protected when they are found. */

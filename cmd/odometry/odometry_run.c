@@ -20,6 +20,7 @@ typedef struct odometry_state {
     output trajectory;            /* stream NULL until it is open */
     const char *name;             /* of the trajectory, for messages */
     double *times;                /* of each scan */
+    bool timed;                   /* they come from a recording */
     double *poses;                /* of each scan, NaN for a lost one */
     double *fractions;            /* pcgpu_odometry_sweep of each scan with a pose, for the map */
     int good, lost, failed, open;
@@ -30,6 +31,12 @@ typedef struct odometry_state {
 } odometry_state;
 
 /* ---- before the first scan ---- */
+
+/* Whether the scans have times of their own, those of a recording. */
+static bool is_timed(const session *s) {
+    return !option_given_here(s->options, "rate", s->command) && !s->options->timestamps && s->input_count > 0 &&
+           recording_holds(s->inputs[0]);
+}
 
 static bool read_times(odometry_state *run) {
     const session *s = run->session;
@@ -46,6 +53,10 @@ static bool read_times(odometry_state *run) {
     } else {
         run->times = heap_zeroed((size_t)count, sizeof *run->times);
         odometry_times_of_rate(s, run->times);
+        run->timed = is_timed(s);
+        for (int i = 0; i < count && run->timed; i++) { /* those of the log, until the scan is read */
+            run->timed = recording_time(s->inputs[i], &run->times[i]);
+        }
     }
     if (!good) {
         report_error(NULL, "%s", why.text);
@@ -63,7 +74,8 @@ static bool read_truth(const session *s, trajectory *truth) {
                        s->input_count);
         o->ground_truth = NULL;
     }
-    if (good && o->ground_truth && !(truth->times && o->timestamps) && truth->count != s->input_count) {
+    if (good && o->ground_truth && !(truth->times && (o->timestamps || is_timed(s))) &&
+        truth->count != s->input_count) {
         report_error(o->ground_truth,
                      "%lld poses for %d scans; give one true pose per scan, or a file in TUM format and --timestamps",
                      (long long)truth->count, s->input_count); /* now, and not after the last scan */
@@ -209,6 +221,9 @@ static int process_scan(odometry_state *run, scan_read *scan) {
     const char *name = run->session->inputs[scan->index];
     double *T = run->poses + 16 * (int64_t)scan->index;
     job j;
+    if (run->timed && scan->time == scan->time) {
+        run->times[scan->index] = scan->time;
+    }
     int code;
     job_open_scan(&j, run->session, name, &scan->cloud, &scan->image, &scan->depth, scan->seconds);
     for (int i = 0; i < 16; i++) {
@@ -291,7 +306,7 @@ static void summarize(const odometry_state *run) {
 static int evaluate(odometry_state *run, const trajectory *truth) {
     const trajectory estimate = {.count = run->session->input_count,
                                  .poses = run->poses,
-                                 .times = run->session->options->timestamps ? run->times : NULL};
+                                 .times = run->timed || run->session->options->timestamps ? run->times : NULL};
     FILE *table = session_json_is_stdout(run->session) ? NULL
                   : run->trajectory.stream == stdout   ? stderr
                                                        : stdout; /* with the poses */

@@ -41,8 +41,8 @@ static void read_scan(scan_reader *r, int index, scan_read *scan) {
     how.depth_counts = &scan->depth;
     double begin = seconds_now();
     text_stream log;
-    *scan = (scan_read){.index = index};
-    FILE *stream = input_try(path, &scan->error);
+    *scan = (scan_read){.index = index, .time = NAN};
+    FILE *stream = input_try_timed(path, &scan->time, &scan->error);
     if (!stream) {
         return;
     }

@@ -12,6 +12,7 @@ typedef struct scan_read {
     pcgpu_depth image; /* in its place for depth images */
     pcgpu_depth_counts depth;
     double seconds;
+    double time;  /* of measurement, of a cloud of a recording; else NaN */
     reason error; /* may begin with the name */
     char *log;    /* messages of the library, lines that begin with "w" or "i"; may be NULL; see scan_read_log */
 } scan_read;

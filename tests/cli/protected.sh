@@ -103,7 +103,7 @@ done) > ../table
 FLAGGED=$(awk '/OPTION_INPUT/ { sub(",", "", $3); print $1 ":" $3 }' ../table | sort)
 [ "$FLAGGED" = "$(cut -d ' ' -f 1 ../rows | sort)" ] || die "options that are inputs: $(echo $FLAGGED)"
 OTHERS=$(awk '/type_path/ && !/OPTION_INPUT/ && !/OPTION_OUTPUT/ { print $1 }' ../table | sort -u | tr '\n' ' ')
-[ "$OTHERS" = 'color columns json keep remove shard temporary-folder ' ] || die "options that are neither inputs nor outputs: $OTHERS"
+[ "$OTHERS" = 'color columns json keep remove shard temporary-folder topic ' ] || die "options that are neither inputs nor outputs: $OTHERS"
 
 # unharmed FILE COMMAND...: by its name, a symbolic and a hard link, for real and in a dry run.
 unharmed() {
