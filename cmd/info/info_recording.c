@@ -53,7 +53,7 @@ static pcgpu_status read_first(job *j, const pc_file *file, recording_info *info
     return status;
 }
 
-/* ---- what looks odd ------------------------------------------------------------------------------------------------ */
+/* ---- what looks odd ---------------------------------------------------------------------------------------------- */
 
 static void find_odd(const recording_info *info, FILE *odd) {
     const pc_topic *t;
@@ -77,7 +77,7 @@ static void find_odd(const recording_info *info, FILE *odd) {
     }
 }
 
-/* ---- printing ------------------------------------------------------------------------------------------------------ */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 static void add_result(json *out, const recording_info *info, const char *odd) {
     const pc_topic *t;

@@ -36,7 +36,7 @@ static struct {
     const char *topic;
 } open_ones = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- what is a recording ------------------------------------------------------------------------------------------- */
+/* ---- what is a recording ----------------------------------------------------------------------------------------- */
 
 /* The bytes remain to be read. */
 static bool stream_begins(FILE *stream) {
@@ -92,7 +92,7 @@ bool recording_is(const char *path) {
     return path_is_dash(path) ? stream_begins(stdin) : count > 0 || file_begins(path);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static void close_recorded(recorded *r) {
     for (int i = 0; i < r->part_count; i++) {
@@ -154,7 +154,7 @@ static bool open_parts(recorded *r, const pc_file *file) {
     return good;
 }
 
-/* ---- the topic ----------------------------------------------------------------------------------------------------- */
+/* ---- the topic --------------------------------------------------------------------------------------------------- */
 
 typedef struct name_list {
     const char **names;
@@ -260,7 +260,7 @@ void recordings_use_topic(const char *topic) {
     open_ones.topic = topic;
 }
 
-/* ---- names of clouds ----------------------------------------------------------------------------------------------- */
+/* ---- names of clouds --------------------------------------------------------------------------------------------- */
 
 static struct part *part_of(const recorded *r, int64_t i) {
     struct part *p = r->parts;

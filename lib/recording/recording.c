@@ -4,10 +4,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static const pc_container *const containers[] = {&pc_container_mcap};
+static const pc_container *const containers[] = {&pc_container_mcap, &pc_container_bag};
 enum { CONTAINERS = sizeof containers / sizeof containers[0] };
 
-/* ---- chunks that are in memory ------------------------------------------------------------------------------------ */
+/* ---- chunks that are in memory ----------------------------------------------------------------------------------- */
 
 /* Slots that no thread uses: the chunk of the message before is often that of the next one. */
 enum { IDLE_SLOTS = 2 };
@@ -132,7 +132,7 @@ static void close_cache(pc_recording *r) {
     free(r->cache);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static const pc_container *container_of(const void *head, size_t size) {
     for (int i = 0; i < CONTAINERS; i++) {
@@ -199,7 +199,7 @@ void pc_recording_close(pc_recording *r) {
     free(r);
 }
 
-/* ---- clouds ------------------------------------------------------------------------------------------------------- */
+/* ---- clouds ------------------------------------------------------------------------------------------------------ */
 
 const char *pc_recording_container(const pc_recording *r) {
     return r->container->name;

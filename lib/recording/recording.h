@@ -54,7 +54,7 @@ void pc_recording_release(pc_recording *r, pc_message *message);
 /* "zstd, lz4, bzip2, SQLite", or "none": what this build expands and opens. */
 const char *pc_recording_libraries(void);
 
-/* ---- messages: recording_message.c ------------------------------------------------------------------------------ */
+/* ---- messages: recording_message.c ------------------------------------------------------------------------------- */
 
 pc_message_kind pc_message_kind_of(const char *type);
 /* The time of measurement that the header of the message states, else that of the log. */

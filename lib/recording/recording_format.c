@@ -35,6 +35,12 @@ static pcgpu_status read_recording(const pc_file *file, pc_bytes *bytes, pcgpu_c
     return status;
 }
 
+const pc_format pc_format_bag = {
+    .info = {.name = "bag", .extension = ".bag", .reads = true, .description = "the same, of ROS 1"},
+    .begins = {"#ROSBAG V2.0\n"},
+    .read = read_recording,
+};
+
 const pc_format pc_format_mcap = {
     .info = {.name = "mcap", .extension = ".mcap", .reads = true, .description = "a recording, MCAP: its clouds"},
     .begins = {"\x89MCAP0\r\n"},

@@ -14,7 +14,7 @@ typedef struct pc_channel {
     int topic;
 } pc_channel;
 
-/* ---- bytes of the file -------------------------------------------------------------------------------------------- */
+/* ---- bytes of the file ------------------------------------------------------------------------------------------- */
 
 pcgpu_status pc_recording_open_file(pc_recording *r, const pc_file *file) {
     struct stat st;
@@ -103,7 +103,7 @@ pcgpu_status pc_recording_load(pc_recording *r, const pc_file *file, uint64_t at
                                   (unsigned long long)(at + bytes));
 }
 
-/* ---- topics, chunks, messages ------------------------------------------------------------------------------------- */
+/* ---- topics, chunks, messages ------------------------------------------------------------------------------------ */
 
 pc_topic *pc_recording_topics(const pc_recording *r) {
     return r->topic.memory;

@@ -26,7 +26,8 @@ typedef struct mcap_index {
     const pc_file *file;
     pc_buffer schemas;
     int schema_count;
-    bool indexed;    /* the last chunk has an index of its messages, and the channels are known */
+    bool summarized; /* the summary has the channels */
+    bool indexed;    /* and the last chunk an index of its messages */
     int64_t damaged; /* chunks */
 } mcap_index;
 
@@ -44,7 +45,7 @@ static bool record_at(pc_recording *r, uint64_t at, record *out) {
     return p && out->op != 0 && out->size <= r->size - out->at;
 }
 
-/* ---- records in memory --------------------------------------------------------------------------------------------- */
+/* ---- records in memory ------------------------------------------------------------------------------------------- */
 
 /* The name of a schema, of a number that comes again the first one; empty: none. */
 static pc_span schema_name(const mcap_index *m, uint64_t id) {
@@ -105,7 +106,7 @@ static pcgpu_status add_records(mcap_index *m, const pc_bytes *bytes) {
     return PCGPU_OK;
 }
 
-/* ---- records of the file ------------------------------------------------------------------------------------------- */
+/* ---- records of the file ----------------------------------------------------------------------------------------- */
 
 static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chunk *chunk, pc_bytes *out);
 
@@ -115,7 +116,7 @@ static pcgpu_status add_chunk(mcap_index *m, const record *rec) {
     record next;
     pc_bytes bytes;
     PC_TRY(pc_recording_add_chunk(m->r, m->file, chunk.at, chunk.size));
-    m->indexed = m->r->channels > 0 && record_at(m->r, chunk.at + chunk.size, &next) && next.op == MESSAGE_INDEX;
+    m->indexed = m->summarized && record_at(m->r, chunk.at + chunk.size, &next) && next.op == MESSAGE_INDEX;
     if (m->indexed) {
         return PCGPU_OK;
     }
@@ -194,6 +195,7 @@ static pcgpu_status index_mcap(pc_recording *r, const pc_file *file) {
     record rec = {0};
     uint64_t at = MAGIC;
     pcgpu_status status = read_summary(&m);
+    m.summarized = r->channels > 0;
     while (status == PCGPU_OK && rec.op != FOOTER && rec.op != DATA_END && record_at(r, at, &rec)) {
         status = add_record(&m, &rec);
         at = rec.at + rec.size;
@@ -205,7 +207,7 @@ static pcgpu_status index_mcap(pc_recording *r, const pc_file *file) {
     return status;
 }
 
-/* ---- chunks -------------------------------------------------------------------------------------------------------- */
+/* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
 static pcgpu_status fail_chunk(const pc_file *file, const pc_chunk *chunk, const char *what) {
     return pc_fail_format(file, "the %s of the chunk at byte %llu is wrong; the recording is damaged, so copy it again",
@@ -255,7 +257,7 @@ static bool find_mcap(const pc_bytes *chunk, uint64_t offset, pc_span *message) 
 
 const pc_container pc_container_mcap = {"mcap", magic, index_mcap, load_mcap, find_mcap};
 
-/* ---- one message as an .mcap ---------------------------------------------------------------------------------------- */
+/* ---- one message as an .mcap ------------------------------------------------------------------------------------- */
 
 static bool put_number(FILE *out, uint64_t value, size_t bytes) {
     return fwrite(&value, 1, bytes, out) == bytes;

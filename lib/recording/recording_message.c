@@ -54,7 +54,7 @@ int64_t pc_message_stamp(const pc_message *message) {
     return stamp > 0 && !c.bad ? stamp : message->time;
 }
 
-/* ---- PointCloud2 --------------------------------------------------------------------------------------------------- */
+/* ---- PointCloud2 ------------------------------------------------------------------------------------------------- */
 
 typedef struct cloud_layout {
     uint64_t height, width, step, row_step;
@@ -167,7 +167,7 @@ static pcgpu_status read_points(const pc_file *file, const pc_message *m, pc_cur
     return pc_table_to_cloud(file, &table, bytes, cloud);
 }
 
-/* ---- CustomMsg ----------------------------------------------------------------------------------------------------- */
+/* ---- CustomMsg --------------------------------------------------------------------------------------------------- */
 
 static pcgpu_status read_livox(const pc_file *file, const pc_message *m, pc_cursor c, pc_bytes *bytes,
                                pcgpu_cloud *cloud) {

@@ -1,0 +1,268 @@
+"""Recordings that the packages rosbags and mcap of PyPI write: pcgpu reads each field of each message as it was."""
+import itertools
+import os
+import sys
+
+import numpy as np
+
+from common import SKIP, check, equal, find, finish, passed, read_json, read_ply, run, scratch
+
+try:
+    from mcap.writer import CompressionType, IndexType, Writer as Mcap
+    from rosbags.rosbag1 import Writer as Bag
+    from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin, Writer as Rosbag2
+    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+except ImportError as missing:
+    print(f'skipped: {missing.name}, a package of PyPI, is not there')
+    sys.exit(SKIP)
+
+DRIVER = 'livox_ros_driver2/msg/CustomMsg'
+POINT = 'uint32 offset_time\nfloat32 x\nfloat32 y\nfloat32 z\nuint8 reflectivity\nuint8 tag\nuint8 line\n'
+CUSTOM = 'std_msgs/Header header\nuint64 timebase\nuint32 point_num\nuint8 lidar_id\nuint8[3] rsvd\nCustomPoint[] points\n'
+stores = {}
+for ros, version in (('ros1', Stores.ROS1_NOETIC), ('cdr', Stores.ROS2_HUMBLE)):
+    stores[ros] = get_typestore(version)
+    for name in (DRIVER, DRIVER.replace('driver2', 'driver')):
+        stores[ros].register(get_types_from_msg(POINT, name.replace('Msg', 'Point')))
+        stores[ros].register(get_types_from_msg(CUSTOM, name))
+
+CODES = {'i1': 1, 'u1': 2, 'i2': 3, 'u2': 4, 'i4': 5, 'u4': 6, 'f4': 7, 'f8': 8}
+BEGIN = 1_700_000_000_000_000_000
+STEP = 100_000_000
+
+
+def stamp(ros, i):
+    """The time of measurement is 40 ms before that of the log."""
+    types, time = stores[ros].types, BEGIN + i * STEP - 40_000_000
+    header = {'stamp': types['builtin_interfaces/msg/Time'](sec=time // 10**9, nanosec=time % 10**9), 'frame_id': 'lidar'[:i % 6]}
+    return types['std_msgs/msg/Header'](**({'seq': i} if ros == 'ros1' else {}), **header)
+
+
+def points_of(kind, i, n):
+    rng = np.random.default_rng(i + 1000 * n)
+    out = np.zeros(n, kind)
+    for name in kind.names:
+        base = kind[name].base
+        shape = out[name].shape
+        out[name] = rng.normal(0, 30, shape) if base.kind == 'f' else rng.integers(0, min(np.iinfo(base).max, 2**24), shape, endpoint=True)
+    return out
+
+
+def cloud2(ros, points, i, height=1, gap=0):
+    """A PointCloud2; `gap`: bytes after each row of an organized one."""
+    types, kind = stores[ros].types, points.dtype
+    big = any(kind[name].base.byteorder == '>' for name in kind.names)
+    fields = [types['sensor_msgs/msg/PointField'](name=name, offset=kind.fields[name][1], datatype=CODES[kind[name].base.str[1:]],
+                                                  count=int(np.prod(kind[name].shape, dtype=int))) for name in kind.names]
+    rows = points.reshape(height, -1)
+    body = b''.join(row.tobytes() + b'\xee' * gap for row in rows)
+    return types['sensor_msgs/msg/PointCloud2'](
+        header=stamp(ros, i), height=height, width=rows.shape[1], fields=fields, is_bigendian=big, point_step=kind.itemsize,
+        row_step=rows.shape[1] * kind.itemsize + gap, data=np.frombuffer(body, np.uint8), is_dense=True)
+
+
+def custom(ros, points, i, name=DRIVER):
+    types = stores[ros].types
+    rows = [types[name.replace('Msg', 'Point')](**{k: row[k].item() for k in points.dtype.names}) for row in points]
+    return types[name](header=stamp(ros, i), timebase=BEGIN + i * STEP, point_num=len(points), lidar_id=1,
+                       rsvd=np.zeros(3, np.uint8), points=rows)
+
+
+def flat(points):
+    """What is expected: x y z first, native order, a column for each value of an array."""
+    columns = []
+    for name in sorted(points.dtype.names, key=lambda n: 'xyz'.find(n) % 9):
+        kind = points.dtype[name]
+        values = points[name].reshape(len(points), int(np.prod(kind.shape, dtype=int)))
+        many = kind.shape and int(np.prod(kind.shape)) > 1
+        columns += [(f'{name}_{k}' if many else name, values[:, k].astype(kind.base.newbyteorder('<'))) for k in range(values.shape[1])]
+    out = np.zeros(len(points), [(name, values.dtype) for name, values in columns])
+    for name, values in columns:
+        out[name] = values
+    return out
+
+
+def serialize(ros, message, big=False):
+    name = message.__msgtype__
+    store = stores[ros]
+    return bytes(store.serialize_ros1(message, name) if ros == 'ros1' else store.serialize_cdr(message, name, little_endian=not big))
+
+
+def write_mcap(path, ros, messages, big=False, topic='/points', others=3, **how):
+    with open(path, 'wb') as f:
+        writer = Mcap(f, **how)
+        writer.start()
+        name = messages[0].__msgtype__
+        schema = writer.register_schema(name if ros == 'cdr' else name.replace('/msg/', '/'), 'ros2msg' if ros == 'cdr' else 'ros1msg', b'')
+        channel = writer.register_channel(topic, ros, schema)
+        other = writer.register_channel('/note', 'json', writer.register_schema('note', 'jsonschema', b'{}'))
+        for i, message in enumerate(messages):
+            for k in range(others):
+                writer.add_message(other, BEGIN + i * STEP + k, b'{}' * (7 + k), BEGIN)
+            writer.add_message(channel, BEGIN + i * STEP, serialize(ros, message, big), BEGIN + i * STEP, i)
+        writer.finish()
+
+
+def write_bag(path, messages, compression=None, size=100_000):
+    writer = Bag(path)
+    writer.chunk_threshold = size
+    if compression:
+        writer.set_compression(compression)
+    with writer:
+        name = messages[0].__msgtype__
+        one = writer.add_connection('/points', name, typestore=stores['ros1'])
+        two = writer.add_connection('/note', 'std_msgs/msg/String', typestore=stores['ros1'])
+        for i, message in enumerate(messages):
+            text = stores['ros1'].types['std_msgs/msg/String'](data='x' * i)
+            writer.write(two, BEGIN + i * STEP - 1, serialize('ros1', text))
+            writer.write(one, BEGIN + i * STEP, serialize('ros1', message))
+
+
+def compare(what, path, expected, *options, stdin=None):
+    """Each cloud of a recording, in a folder of outputs."""
+    out = f'{path}.out'
+    result = run('convert', path if stdin is None else '-', '-f', '-o', f'{out}/', '--output-format', 'ply', *options, stdin=stdin)
+    check(b'warning' not in result.stderr, what, result.stderr.decode())
+    names = sorted(os.listdir(out))
+    check(names == [f'{i:06d}.ply' for i in range(len(expected))], f'{what}: names', names[:4])
+    for name, points in zip(names, expected):
+        got = read_ply(f'{out}/{name}')
+        check(got.dtype.names == points.dtype.names, f'{what}: columns', got.dtype.names)
+        for column in points.dtype.names:
+            equal(f'{what}: {name} {column}', got[column], points[column])
+        os.remove(f'{out}/{name}')
+
+
+OUSTER = np.dtype({'names': ['x', 'y', 'z', 'intensity', 't', 'reflectivity', 'ring'], 'formats': ['<f4'] * 4 + ['<u4', '<u2', '<u1'],
+                   'offsets': [0, 4, 8, 16, 20, 24, 26], 'itemsize': 48})
+MIXED = np.dtype([('i', 'i1'), ('z', '<f4'), ('u', 'u1', (3,)), ('y', '<f4'), ('s', '<i2'), ('k', '<u2', (2,)), ('x', '<f4'), ('n', '<i4')])
+LIVOX = np.dtype([('offset_time', '<u4'), ('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('reflectivity', 'u1'), ('tag', 'u1'), ('line', 'u1')])
+
+
+def livox_columns(points):
+    out = flat(points)
+    return out.astype([(n.replace('reflectivity', 'intensity'), out.dtype[n]) for n in out.dtype.names])
+
+
+def sequence(kind, count=7, n=500):
+    return [points_of(kind, i, n + i) for i in range(count)]
+
+
+with scratch() as place:
+    for kind, label in ((OUSTER, 'padded'), (MIXED, 'mixed types'), (MIXED.newbyteorder('>'), 'big endian data')):
+        clouds = sequence(kind)
+        expected = [flat(points) for points in clouds]
+        for ros, big in (('ros1', False), ('cdr', False), ('cdr', True)):
+            messages = [cloud2(ros, points, i) for i, points in enumerate(clouds)]
+            for method, chunk in itertools.product(CompressionType, (1000, 60_000)):
+                what = f'{label}, {ros}{" big endian" * big}, mcap {method.name} in chunks of {chunk}'
+                write_mcap(place / 'a.mcap', ros, messages, big, compression=method, chunk_size=chunk)
+                compare(what, place / 'a.mcap', expected)
+        passed(f'{label}: every field of MCAP, by compression, serialization and chunk')
+        messages = [cloud2('ros1', points, i) for i, points in enumerate(clouds)]
+        for method in (None, Bag.CompressionFormat.BZ2, Bag.CompressionFormat.LZ4):
+            for size in (1000, 100_000):
+                (place / 'a.bag').unlink(missing_ok=True)
+                write_bag(place / 'a.bag', messages, method, size)
+                compare(f'{label}, bag {method}', place / 'a.bag', expected)
+        passed(f'{label}: every field of a bag, by compression')
+
+    # Organized clouds whose rows have bytes between them, in all ways to say so.
+    clouds = [points_of(OUSTER, i, 60 * (i + 1)) for i in range(4)]
+    for ros, gap in itertools.product(('ros1', 'cdr'), (0, 5, 1000)):
+        write_mcap(place / 'o.mcap', ros, [cloud2(ros, points, i, 20, gap) for i, points in enumerate(clouds)])
+        compare(f'organized, {ros}, {gap} bytes between rows', place / 'o.mcap', [flat(points) for points in clouds])
+    write_mcap(place / 'n.mcap', 'cdr', [cloud2('cdr', points_of(OUSTER, 0, 0), 0), cloud2('cdr', clouds[0], 1)])
+    compare('a cloud without points', place / 'n.mcap', [flat(points_of(OUSTER, 0, 0)), flat(clouds[0])])
+    passed('organized and empty clouds')
+
+    # What a writer may leave out: chunks, indexes, repeated channels, checksums.
+    clouds = sequence(OUSTER)
+    expected = [flat(points) for points in clouds]
+    messages = [cloud2('cdr', points, i) for i, points in enumerate(clouds)]
+    for how in ({'use_chunking': False}, {'index_types': IndexType.NONE}, {'repeat_channels': False, 'repeat_schemas': False},
+                {'use_statistics': False, 'use_summary_offsets': False}, {'enable_crcs': False}, {'index_types': IndexType.MESSAGE},
+                {'use_chunking': False, 'index_types': IndexType.NONE, 'repeat_channels': False, 'repeat_schemas': False, 'use_statistics': False}):
+        write_mcap(place / 'w.mcap', 'cdr', messages, chunk_size=50_000, **how)
+        compare(f'mcap with {how}', place / 'w.mcap', expected)
+    compare('standard input', place / 'w.mcap', expected, stdin=(place / 'w.mcap').read_bytes())
+    compare('standard input', place / 'a.bag', [flat(p) for p in sequence(MIXED.newbyteorder('>'))], stdin=(place / 'a.bag').read_bytes())
+    passed('an MCAP without chunks, indexes, channels or checksums; standard input')
+
+    # A folder of ROS 2, in parts or not.
+    with Rosbag2(place / 'drive', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
+        connection = writer.add_connection('/points', messages[0].__msgtype__, typestore=stores['cdr'])
+        for i, message in enumerate(messages):
+            writer.write(connection, BEGIN + i * STEP, serialize('cdr', message))
+    compare('a folder of ROS 2', place / 'drive', expected)
+    passed('a folder of rosbag2')
+
+    clouds = [points_of(LIVOX, i, 300 + i) for i in range(5)]
+    expected = [livox_columns(points) for points in clouds]
+    for name, (ros, big) in itertools.product((DRIVER, DRIVER.replace('driver2', 'driver')), (('ros1', False), ('cdr', False), ('cdr', True))):
+        write_mcap(place / 'l.mcap', ros, [custom(ros, points, i, name) for i, points in enumerate(clouds)], big)
+        compare(f'{name}, {ros}{" big endian" * big}', place / 'l.mcap', expected)
+    write_bag(place / 'l.bag', [custom('ros1', points, i) for i, points in enumerate(clouds)])
+    compare('CustomMsg in a bag', place / 'l.bag', expected)
+    passed('CustomMsg of both drivers')
+
+    # What info says, and the parts that options take.
+    for path in (place / 'l.mcap', place / 'l.bag'):
+        run('info', path, '--json', place / 'i.json', '-q', '-f')
+        report = read_json(place / 'i.json')['result']
+        topics = {topic['name']: topic for topic in report['topics']}
+        check(topics['/points']['messages'] == 5 and topics['/points']['clouds'] and not topics['/note']['clouds'], f'info {path}', topics)
+        check(abs(topics['/points']['rate'] - 10) < 1e-9 and abs(topics['/points']['last_time'] - 1_700_000_000.4) < 1e-6, 'times', topics)
+        check(find(report, 'columns') == list(expected[0].dtype.names) and report['points'] == 300, 'the first cloud', report)
+        run('convert', path, '-o', f'{place}/part/', '-f', '-q', '--set', 'from-time=0.1', '--set', 'to-time=0.35', '--set', 'every=2')
+        parts = sorted(os.listdir(place / 'part'))
+        check(parts == ['000001.ply', '000003.ply'], 'times and every second cloud', parts)
+        run('convert', f'{path}/./000002', '-o', place / 'one.ply', '-f', '-q')
+        check((place / 'one.ply').stat().st_size > (place / 'part/000001.ply').stat().st_size, 'one cloud by its name')
+    passed('info; parts of a recording')
+
+    # A drive gives one trajectory, from a recording and from the files of its scans, with the times of measurement.
+    angles = np.linspace(0, 2 * np.pi, 900, endpoint=False)
+    scans = []
+    for i in range(6):
+        rings = [np.column_stack([r * np.cos(angles) - 0.3 * i, r * np.sin(angles), z + 0 * angles, 0 * angles])
+                 for z in np.linspace(-1.5, 2, 12) for r in [8 + 3 * np.cos(3 * angles) + np.sin(7 * angles) + z]]
+        scan = np.zeros(900 * 12, [(n, '<f4') for n in ('x', 'y', 'z', 'intensity')])
+        for k, n in enumerate(scan.dtype.names):
+            scan[n] = np.concatenate(rings)[:, k]
+        scans.append(scan)
+        (place / 'scans').mkdir(exist_ok=True)
+        scan.tofile(place / 'scans' / f'{i:06d}.bin')
+    write_mcap(place / 'drive.mcap', 'cdr', [cloud2('cdr', scan, i) for i, scan in enumerate(scans)])
+    (place / 'drive.bag').unlink(missing_ok=True)
+    write_bag(place / 'drive.bag', [cloud2('ros1', scan, i) for i, scan in enumerate(scans)])
+    texts = []
+    for name in ('scans/', 'drive.mcap', 'drive.bag'):
+        run('odometry', '--cpu', place / name, '--trajectory', place / 't.txt', '-o', place / 'map.ply', '-f', '-q', '--trajectory-format', 'tum')
+        texts.append(((place / 'map.ply').read_bytes(), [line.split() for line in (place / 't.txt').read_text().splitlines()]))
+    for what, (cloud, lines) in zip(('mcap', 'bag'), texts[1:]):
+        check(cloud == texts[0][0], f'{what}: the map')
+        check([line[1:] for line in lines] == [line[1:] for line in texts[0][1]], f'{what}: the poses')
+        check(np.allclose([float(line[0]) - 1_700_000_000 for line in lines], np.arange(6) / 10 - 0.04, rtol=0, atol=1e-6), f'{what}: the times', lines[:2])
+    passed('odometry: the map, the poses and the times')
+
+    # Cut at every 97th byte: what is whole is read, or there is an error and nothing is written.
+    small = [points_of(np.dtype([(n, '<f4') for n in 'xyz']), i, 20) for i in range(4)]
+    write_mcap(place / 'c.mcap', 'cdr', [cloud2('cdr', points, i) for i, points in enumerate(small)], chunk_size=300, compression=CompressionType.LZ4)
+    (place / 'c.bag').unlink(missing_ok=True)
+    write_bag(place / 'c.bag', [cloud2('ros1', points, i) for i, points in enumerate(small)], size=300)
+    for name in ('c.mcap', 'c.bag'):
+        whole, most = (place / name).read_bytes(), 0
+        for size in range(1, len(whole), 97):
+            (place / name).write_bytes(whole[:size])
+            result = run('convert', place / name, '-o', f'{place}/cut/', '-f', code=None)
+            got = sorted(os.listdir(place / 'cut')) if (place / 'cut').exists() else []
+            check(result.returncode == (0 if got else 1) and result.stderr, f'{name} cut at byte {size}', (result.returncode, result.stderr))
+            check(len(got) >= most, f'{name} cut at byte {size} has the clouds of a shorter one', got)
+            most = len(got)
+            for i, file in enumerate(got):
+                equal(f'{name} cut at byte {size}: {file}', read_ply(place / 'cut' / file), flat(small[i]))
+                os.remove(place / 'cut' / file)
+        check(most == 4, f'{name}: all clouds before its end', most)
+    passed('files that end in the middle')
+finish()
