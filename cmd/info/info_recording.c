@@ -105,8 +105,10 @@ static void add_result(json *out, const recording_info *info, const char *odd) {
     json_key(out, "columns");
     fputc('[', out->out);
     for (int k = 0; k < info->cloud.columns; k++) {
-        fputs(k ? ", " : "", out->out);
-        json_print_string(out->out, info->cloud.names[k]);
+        if (!pcgpu_column_is_remainder(&info->cloud, k)) {
+            fputs(k ? ", " : "", out->out);
+            json_print_string(out->out, info->cloud.names[k]);
+        }
     }
     fputc(']', out->out);
     json_text(out, "odd", odd);
@@ -135,7 +137,8 @@ static void print(const job *j, const recording_info *info, char *odd) {
     if (info->with) {
         fprintf(out, "  first cloud, on %s: %lld points,", info->with->name, (long long)info->cloud.rows);
         for (int k = 0; k < info->cloud.columns; k++) {
-            fprintf(out, " %s", info->cloud.names[k]);
+            fprintf(out, "%s%s", pcgpu_column_is_remainder(&info->cloud, k) ? "" : " ",
+                    pcgpu_column_is_remainder(&info->cloud, k) ? "" : info->cloud.names[k]);
         }
         fputc('\n', out);
     }
