@@ -192,7 +192,7 @@ void pc_recording_close(pc_recording *r) {
         free(pc_recording_topics(r)[i].type);
     }
     pc_recording_close_file(r);
-    pc_buffer *const buffers[] = {&r->topic, &r->channel, &r->chunk, &r->entry, &r->window};
+    pc_buffer *const buffers[] = {&r->topic, &r->channel, &r->chunk, &r->entry, &r->schema, &r->window};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         pc_buffer_free(buffers[i]);
     }
@@ -237,19 +237,20 @@ int64_t pc_recording_time(const pc_recording *r, int64_t i) {
 
 pcgpu_status pc_recording_message(pc_recording *r, const pc_file *file, int64_t i, pc_message *message) {
     const pc_entry *e = (const pc_entry *)r->entry.memory + i;
-    pc_span span;
     *message = (pc_message){.topic = pc_recording_topics(r) + e->topic, .time = e->time};
     PC_TRY(hold(r, file, (int64_t)e->chunk, &message->slot));
-    if (!r->container->find(&message->slot->bytes, e->offset, &span)) {
+    const pc_bytes *chunk = &message->slot->bytes;
+    const unsigned char *p = chunk->data + e->offset;
+    pc_record rec;
+    if (e->offset >= chunk->size || !r->container->take(p, chunk->size - (size_t)e->offset, &rec) ||
+        rec.kind != PC_RECORD_MESSAGE || rec.size > chunk->size - e->offset ||
+        rec.size < rec.at + r->container->least) {
         const uint64_t at = ((const pc_chunk *)r->chunk.memory)[e->chunk].at;
         let_go(r, message->slot);
-        return pc_fail_format(file,
-                              "has no message at offset %llu of the chunk at byte %llu, where its index has one; the "
-                              "recording is damaged, so copy it again",
-                              (unsigned long long)e->offset, (unsigned long long)at);
+        return pc_fail_chunk(file, at, "index");
     }
-    message->data = (const unsigned char *)span.p;
-    message->size = span.n;
+    message->data = p + rec.at + r->container->least;
+    message->size = (size_t)(rec.size - rec.at - r->container->least);
     return PCGPU_OK;
 }
 

@@ -86,17 +86,39 @@ typedef struct pc_chunk {
     uint64_t at, size;
 } pc_chunk;
 
+/* Names: schemas, channels, connections. An index is that of the chunk before. */
+typedef enum pc_record_kind {
+    PC_RECORD_OTHER,
+    PC_RECORD_NAMES,
+    PC_RECORD_MESSAGE,
+    PC_RECORD_CHUNK,
+    PC_RECORD_INDEX,
+    PC_RECORD_END
+} pc_record_kind;
+
+enum { PC_RECORD_HEAD = 4096 /* bytes that describe a record */ };
+
+typedef struct pc_record {
+    pc_record_kind kind;
+    uint64_t at, size; /* of its content, from its begin; of all of it, which may be more than there is */
+} pc_record;
+
 typedef struct pc_container {
     const char *name, *begins;
-    /* Finds topics, chunks and messages. */
+    size_t least; /* bytes of the content of a message that are before its data */
+    /* Finds what is at the end of the file, and walks. */
     pcgpu_status (*index)(pc_recording *r, const pc_file *file);
-    /* Reads and expands a chunk: pc_recording_load, pc_unpack. */
+    /* Describes the record that bytes begin with. False: there is none. */
+    bool (*take)(const unsigned char *p, size_t there, pc_record *out);
+    /* Adds names, the messages of an index, or a message at an offset in the last chunk. The record is there as a
+     * whole, a message of no chunk only with its head. */
+    pcgpu_status (*add)(pc_recording *r, const pc_file *file, const pc_record *record, const unsigned char *p,
+                        uint64_t offset);
+    /* Reads and expands a chunk: pc_recording_load, pc_unpack. A message of no chunk stays as it is. */
     pcgpu_status (*load)(pc_recording *r, const pc_file *file, const pc_chunk *chunk, pc_bytes *out);
-    /* Finds the message at an offset of an expanded chunk; false: there is none. */
-    bool (*find)(const pc_bytes *chunk, uint64_t offset, pc_span *message);
 } pc_container;
 
-extern const pc_container pc_container_mcap, pc_container_bag, pc_container_db3;
+extern const pc_container pc_container_mcap, pc_container_bag;
 
 typedef struct pc_entry {
     int64_t time;
@@ -110,10 +132,10 @@ struct pc_recording {
     int fd;                     /* -1: in memory */
     const unsigned char *bytes; /* NULL: in a file */
     uint64_t size;
-    int topics, channels;
+    int topics, channels, schemas;
     int64_t chunks, entries;
-    pc_buffer topic, channel, chunk, entry; /* pc_topic, pc_channel, pc_chunk, pc_entry */
-    pc_buffer window;                       /* bytes of the file from window_at on, while it is indexed */
+    pc_buffer topic, channel, chunk, entry, schema; /* pc_topic, pc_channel, pc_chunk, pc_entry; names of types */
+    pc_buffer window;                               /* bytes of the file from window_at on, while it is indexed */
     uint64_t window_at, window_size;
     struct pc_chunk_cache *cache;
 };
@@ -134,12 +156,21 @@ pcgpu_status pc_recording_load(pc_recording *r, const pc_file *file, uint64_t at
 pcgpu_status pc_recording_add_channel(pc_recording *r, const pc_file *file, uint64_t id, pc_span name, pc_span type,
                                       pc_span encoding);
 pc_topic *pc_recording_channel(const pc_recording *r, uint64_t id); /* NULL: none */
-pcgpu_status pc_recording_add_chunk(pc_recording *r, const pc_file *file, uint64_t at, uint64_t size);
 /* Adds a message of the last chunk. */
 pcgpu_status pc_recording_add(pc_recording *r, const pc_file *file, pc_topic *topic, int64_t time, uint64_t offset);
-/* Warns of a file that ends in the middle, at this byte, and of chunks that were left out. */
-void pc_recording_warn(const pc_recording *r, const pc_file *file, bool cut, uint64_t at, int64_t damaged);
+/* The bytes from a record on that are known, as by pc_recording_peek; NULL: no whole record is there. */
+const unsigned char *pc_recording_record(pc_recording *r, uint64_t at, pc_record *record, size_t *there);
+/* Adds what it has, by the container. */
+pcgpu_status pc_recording_add_record(pc_recording *r, const pc_file *file, uint64_t at, const pc_record *record,
+                                     const unsigned char *p, size_t there);
+/* Adds the names and messages of records in memory. */
+pcgpu_status pc_recording_add_records(pc_recording *r, const pc_file *file, const pc_bytes *bytes);
+/* Adds those of the file from a byte on, and warns when it ends in the middle, or of chunks that are damaged. `known`:
+ * the names are, so that a chunk whose index follows need not be expanded. */
+pcgpu_status pc_recording_walk(pc_recording *r, const pc_file *file, uint64_t at, bool known);
 
+pcgpu_status pc_fail_chunk(const pc_file *file, uint64_t at,
+                           const char *what); /* "the WHAT of the chunk ... is wrong" */
 /* Expands the bytes of a chunk, which are freed, or moved to *out where they are not compressed: "" or "none", "lz4",
  * "zstd", "bz2". `at`: of the chunk in the file, for messages. `size`: declared, checked before anything is allocated.
  * Errors: FORMAT, MEMORY, IO (a library is missing). */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { WINDOW = 1 << 13, /* records are far apart */ MOST_TOPICS = 4096, MOST_CHANNELS = 1 << 16 };
+enum { WINDOW = 2 * PC_RECORD_HEAD, /* records are far apart */ MOST_TOPICS = 4096, MOST_CHANNELS = 1 << 16 };
 
 typedef struct pc_channel {
     uint64_t id;
@@ -173,15 +173,6 @@ pcgpu_status pc_recording_add_channel(pc_recording *r, const pc_file *file, uint
     return PCGPU_OK;
 }
 
-pcgpu_status pc_recording_add_chunk(pc_recording *r, const pc_file *file, uint64_t at, uint64_t size) {
-    pc_chunk *chunks = pc_buffer_take(&r->chunk, (size_t)(r->chunks + 1) * sizeof *chunks, true);
-    if (!chunks) {
-        return pc_fail_file_memory(file, sizeof *chunks);
-    }
-    chunks[r->chunks++] = (pc_chunk){at, size};
-    return PCGPU_OK;
-}
-
 static void measure(pc_topic *t, int64_t time) {
     const bool some = t->count++ > 0;
     if (some && time < t->before) {
@@ -210,7 +201,61 @@ pcgpu_status pc_recording_add(pc_recording *r, const pc_file *file, pc_topic *to
     return PCGPU_OK;
 }
 
-void pc_recording_warn(const pc_recording *r, const pc_file *file, bool cut, uint64_t at, int64_t damaged) {
+/* ---- all records --------------------------------------------------------------------------------------------------- */
+
+const unsigned char *pc_recording_record(pc_recording *r, uint64_t at, pc_record *record, size_t *there) {
+    const uint64_t left = at < r->size ? r->size - at : 0;
+    const unsigned char *p = pc_recording_peek(r, at, left < PC_RECORD_HEAD ? (size_t)left : PC_RECORD_HEAD, there);
+    return p && r->container->take(p, *there, record) && record->size <= left ? p : NULL;
+}
+
+pcgpu_status pc_recording_add_record(pc_recording *r, const pc_file *file, uint64_t at, const pc_record *record,
+                                     const unsigned char *p, size_t there) {
+    pc_bytes bytes;
+    if (record->size <= there || record->kind == PC_RECORD_MESSAGE) { /* of which the head suffices */
+        return r->container->add(r, file, record, p, 0);
+    }
+    PC_TRY(pc_recording_load(r, file, at, record->size, &bytes));
+    const pcgpu_status status = r->container->add(r, file, record, bytes.data, 0);
+    pc_recording_unload(r, &bytes);
+    return status;
+}
+
+pcgpu_status pc_recording_add_records(pc_recording *r, const pc_file *file, const pc_bytes *bytes) {
+    pc_record rec;
+    for (size_t at = 0; at < bytes->size && r->container->take(bytes->data + at, bytes->size - at, &rec) &&
+                        rec.size <= bytes->size - at;
+         at += (size_t)rec.size) {
+        if (rec.kind == PC_RECORD_NAMES || rec.kind == PC_RECORD_MESSAGE) {
+            PC_TRY(r->container->add(r, file, &rec, bytes->data + at, at));
+        }
+    }
+    return PCGPU_OK;
+}
+
+/* A chunk, which is expanded to find its messages unless `indexed`, and left out when it is damaged. */
+static pcgpu_status add_chunk(pc_recording *r, const pc_file *file, pc_chunk chunk, bool indexed, int64_t *damaged) {
+    pc_bytes bytes;
+    pc_chunk *chunks = pc_buffer_take(&r->chunk, (size_t)(r->chunks + 1) * sizeof *chunks, true);
+    if (!chunks) {
+        return pc_fail_file_memory(file, sizeof *chunks);
+    }
+    chunks[r->chunks++] = chunk;
+    if (indexed) {
+        return PCGPU_OK;
+    }
+    pcgpu_status status = r->container->load(r, file, &chunk, &bytes);
+    if (status == PCGPU_ERROR_FORMAT) {
+        ++*damaged;
+        return PCGPU_OK;
+    }
+    PC_TRY(status);
+    status = pc_recording_add_records(r, file, &bytes);
+    pc_recording_unload(r, &bytes);
+    return status;
+}
+
+static void warn(const pc_recording *r, const pc_file *file, bool cut, uint64_t at, int64_t damaged) {
     int64_t messages = 0;
     for (int i = 0; i < r->topics; i++) {
         messages += pc_recording_topics(r)[i].count;
@@ -223,4 +268,30 @@ void pc_recording_warn(const pc_recording *r, const pc_file *file, bool cut, uin
         pc_warn(file, "%lld of %lld chunks are damaged, and their messages are left out; copy the recording again",
                 (long long)damaged, (long long)r->chunks);
     }
+}
+
+pcgpu_status pc_recording_walk(pc_recording *r, const pc_file *file, uint64_t at, bool known) {
+    const unsigned char *p;
+    size_t there;
+    bool indexed = false;
+    int64_t damaged = 0;
+    pc_record rec = {PC_RECORD_OTHER}, next;
+    for (; rec.kind != PC_RECORD_END && (p = pc_recording_record(r, at, &rec, &there)); at += rec.size) {
+        const bool message = rec.kind == PC_RECORD_MESSAGE;
+        if (message && rec.size < rec.at + r->container->least) {
+            continue;
+        }
+        if (message || rec.kind == PC_RECORD_CHUNK) {
+            size_t unused;
+            indexed = message ||
+                      (known && pc_recording_record(r, at + rec.size, &next, &unused) && next.kind == PC_RECORD_INDEX);
+            PC_TRY(add_chunk(r, file, (pc_chunk){at, rec.size}, indexed, &damaged));
+            p = message ? pc_recording_record(r, at, &next, &there) : p;
+        }
+        if (p && (message || rec.kind == PC_RECORD_NAMES || (rec.kind == PC_RECORD_INDEX && indexed))) {
+            PC_TRY(pc_recording_add_record(r, file, at, &rec, p, there));
+        }
+    }
+    warn(r, file, rec.kind != PC_RECORD_END && (at != r->size || !known), at, damaged);
+    return PCGPU_OK;
 }

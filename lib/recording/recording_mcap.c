@@ -1,6 +1,5 @@
 /* MCAP (mcap.dev/spec): records of an operation code, a length of 8 bytes and the content, little-endian. Messages lie
- * in chunks, or alone. An index of its messages follows a chunk, and a summary at the end repeats the channels. Where
- * one of both is missing, as in a file that ends in the middle, the chunks are expanded to find the messages. */
+ * in chunks, or alone. An index of its messages follows a chunk, and a summary at the end repeats the channels. */
 #include "recording.h"
 
 #include <stdlib.h>
@@ -11,46 +10,28 @@ enum { MAGIC = 8, RECORD = 9, FOOTER_SIZE = RECORD + 20, MESSAGE_HEAD = 22, NAME
 
 static const char magic[] = "\x89MCAP0\r\n";
 
-typedef struct record {
-    int op;
-    uint64_t at, size; /* of the content */
-} record;
-
 typedef struct schema {
     uint64_t id;
     char name[NAME];
 } schema;
 
-typedef struct mcap_index {
-    pc_recording *r;
-    const pc_file *file;
-    pc_buffer schemas;
-    int schema_count;
-    bool summarized; /* the summary has the channels */
-    bool indexed;    /* and the last chunk an index of its messages */
-    int64_t damaged; /* chunks */
-} mcap_index;
-
-static pc_cursor cursor_of(const void *data, size_t size) {
-    return (pc_cursor){.data = data, .size = size};
-}
-
-/* A record of the file whose content is there as a whole. */
-static bool record_at(pc_recording *r, uint64_t at, record *out) {
-    size_t there;
-    const unsigned char *p = pc_recording_peek(r, at, RECORD, &there);
-    if (p) {
-        *out = (record){p[0], at + RECORD, pc_load_number(p + 1, 8)};
+static bool take_mcap(const unsigned char *p, size_t there, pc_record *out) {
+    static const pc_record_kind kinds[] = {
+        [FOOTER] = PC_RECORD_END,      [SCHEMA] = PC_RECORD_NAMES, [CHANNEL] = PC_RECORD_NAMES,
+        [MESSAGE] = PC_RECORD_MESSAGE, [CHUNK] = PC_RECORD_CHUNK,  [MESSAGE_INDEX] = PC_RECORD_INDEX,
+        [DATA_END] = PC_RECORD_END};
+    const uint64_t size = there < RECORD ? UINT64_MAX : pc_load_number(p + 1, 8);
+    if (size > INT64_MAX || p[0] == 0) {
+        return false;
     }
-    return p && out->op != 0 && out->size <= r->size - out->at;
+    *out = (pc_record){.kind = p[0] <= DATA_END ? kinds[p[0]] : PC_RECORD_OTHER, .at = RECORD, .size = RECORD + size};
+    return true;
 }
-
-/* ---- records in memory ------------------------------------------------------------------------------------------- */
 
 /* The name of a schema, of a number that comes again the first one; empty: none. */
-static pc_span schema_name(const mcap_index *m, uint64_t id) {
-    const schema *s = m->schemas.memory;
-    for (int i = 0; i < m->schema_count; i++, s++) {
+static pc_span schema_name(const pc_recording *r, uint64_t id) {
+    const schema *s = r->schema.memory;
+    for (int i = 0; i < r->schemas; i++, s++) {
         if (s->id == id) {
             return (pc_span){s->name, strlen(s->name)};
         }
@@ -58,116 +39,41 @@ static pc_span schema_name(const mcap_index *m, uint64_t id) {
     return (pc_span){"", 0};
 }
 
-static pcgpu_status add_schema(mcap_index *m, pc_cursor c) {
-    const uint64_t id = pc_take(&c, 2);
-    const pc_span name = pc_take_text(&c);
-    if (c.bad || schema_name(m, id).n > 0) {
+static pcgpu_status add_schema(pc_recording *r, const pc_file *file, uint64_t id, pc_span name) {
+    if (name.n == 0 || schema_name(r, id).n > 0) {
         return PCGPU_OK;
     }
-    schema *schemas = pc_buffer_take(&m->schemas, (size_t)(m->schema_count + 1) * sizeof *schemas, true);
+    schema *schemas = pc_buffer_take(&r->schema, (size_t)(r->schemas + 1) * sizeof *schemas, true);
     if (!schemas) {
-        return pc_fail_file_memory(m->file, sizeof *schemas);
+        return pc_fail_file_memory(file, sizeof *schemas);
     }
-    schemas[m->schema_count].id = id;
-    snprintf(schemas[m->schema_count++].name, NAME, "%.*s", (int)(name.n < NAME ? name.n : NAME), name.p);
+    schemas[r->schemas].id = id;
+    snprintf(schemas[r->schemas++].name, NAME, "%.*s", (int)(name.n < NAME ? name.n : NAME), name.p);
     return PCGPU_OK;
 }
 
-static pcgpu_status add_channel(mcap_index *m, pc_cursor c) {
-    const uint64_t id = pc_take(&c, 2), type = pc_take(&c, 2);
-    const pc_span name = pc_take_text(&c), encoding = pc_take_text(&c);
-    return c.bad ? PCGPU_OK : pc_recording_add_channel(m->r, m->file, id, name, schema_name(m, type), encoding);
-}
-
-/* A message of the last chunk, of whose content the head suffices. */
-static pcgpu_status add_message(mcap_index *m, pc_cursor c, uint64_t offset) {
-    pc_topic *topic = pc_recording_channel(m->r, pc_take(&c, 2));
-    pc_take(&c, 4); /* sequence */
-    const uint64_t time = pc_take(&c, 8);
-    return c.bad || !topic ? PCGPU_OK : pc_recording_add(m->r, m->file, topic, (int64_t)time, offset);
-}
-
-static bool take_record(pc_cursor *c, int *op, pc_cursor *content) {
-    *op = (int)pc_take(c, 1);
-    const pc_span bytes = pc_take_bytes(c, pc_take(c, 8));
-    *content = cursor_of(bytes.p, bytes.n);
-    return !c->bad && *op != 0;
-}
-
-static pcgpu_status add_records(mcap_index *m, const pc_bytes *bytes) {
-    pc_cursor c = cursor_of(bytes->data, bytes->size), content;
-    int op;
-    for (size_t at = 0; take_record(&c, &op, &content); at = c.at) {
-        PC_TRY(op == SCHEMA    ? add_schema(m, content)
-               : op == CHANNEL ? add_channel(m, content)
-               : op == MESSAGE ? add_message(m, content, at)
-                               : PCGPU_OK);
+static pcgpu_status add_mcap(pc_recording *r, const pc_file *file, const pc_record *rec, const unsigned char *p,
+                             uint64_t offset) {
+    pc_cursor c = {.data = p, .size = (size_t)rec->size, .at = RECORD};
+    const uint64_t id = pc_take(&c, 2);
+    pc_topic *topic = pc_recording_channel(r, id);
+    if (p[0] == SCHEMA) {
+        return add_schema(r, file, id, pc_take_text(&c));
     }
-    return PCGPU_OK;
-}
-
-/* ---- records of the file ----------------------------------------------------------------------------------------- */
-
-static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chunk *chunk, pc_bytes *out);
-
-/* A chunk is expanded unless its index follows; one that is damaged is left out. */
-static pcgpu_status add_chunk(mcap_index *m, const record *rec) {
-    const pc_chunk chunk = {rec->at - RECORD, rec->size + RECORD};
-    record next;
-    pc_bytes bytes;
-    PC_TRY(pc_recording_add_chunk(m->r, m->file, chunk.at, chunk.size));
-    m->indexed = m->summarized && record_at(m->r, chunk.at + chunk.size, &next) && next.op == MESSAGE_INDEX;
-    if (m->indexed) {
-        return PCGPU_OK;
+    if (p[0] == CHANNEL) {
+        const pc_span type = schema_name(r, pc_take(&c, 2)), name = pc_take_text(&c), encoding = pc_take_text(&c);
+        return c.bad ? PCGPU_OK : pc_recording_add_channel(r, file, id, name, type, encoding);
     }
-    pcgpu_status status = load_mcap(m->r, m->file, &chunk, &bytes);
-    m->damaged += status == PCGPU_ERROR_FORMAT;
-    if (status != PCGPU_OK) {
-        return status == PCGPU_ERROR_FORMAT ? PCGPU_OK : status;
-    }
-    status = add_records(m, &bytes);
-    pc_recording_unload(m->r, &bytes);
-    return status;
-}
-
-/* The times and offsets of the messages of one channel in the last chunk. */
-static pcgpu_status add_message_index(mcap_index *m, const pc_bytes *bytes) {
-    pc_cursor c = cursor_of(bytes->data, bytes->size);
-    pc_take_bytes(&c, RECORD);
-    pc_topic *topic = pc_recording_channel(m->r, pc_take(&c, 2));
-    c.size = c.at + 4 <= c.size ? c.size : c.at;
-    for (pc_take(&c, 4); topic && c.size - c.at >= 16;) {
+    pc_take(&c, 4); /* the sequence, or the length of the index */
+    for (bool more = topic; more && c.size - c.at >= 8; more = p[0] == MESSAGE_INDEX && c.size - c.at >= 16) {
         const uint64_t time = pc_take(&c, 8);
-        PC_TRY(pc_recording_add(m->r, m->file, topic, (int64_t)time, pc_take(&c, 8)));
+        PC_TRY(pc_recording_add(r, file, topic, (int64_t)time, p[0] == MESSAGE ? offset : pc_take(&c, 8)));
     }
     return PCGPU_OK;
-}
-
-static pcgpu_status add_record(mcap_index *m, const record *rec) {
-    pc_recording *r = m->r;
-    const uint64_t at = rec->at - RECORD, size = rec->size + RECORD;
-    size_t there;
-    pc_bytes bytes;
-    if (rec->op == CHUNK) {
-        return add_chunk(m, rec);
-    }
-    if (rec->op == MESSAGE && rec->size >= MESSAGE_HEAD) {
-        PC_TRY(pc_recording_add_chunk(r, m->file, at, size));
-        const unsigned char *p = pc_recording_peek(r, rec->at, MESSAGE_HEAD, &there);
-        return p ? add_message(m, cursor_of(p, MESSAGE_HEAD), 0) : PCGPU_OK;
-    }
-    if (rec->op != SCHEMA && rec->op != CHANNEL && (rec->op != MESSAGE_INDEX || !m->indexed)) {
-        return PCGPU_OK;
-    }
-    PC_TRY(pc_recording_load(r, m->file, at, size, &bytes));
-    const pcgpu_status status = rec->op == MESSAGE_INDEX ? add_message_index(m, &bytes) : add_records(m, &bytes);
-    pc_recording_unload(r, &bytes);
-    return status;
 }
 
 /* Takes the channels from the summary, where that is whole. */
-static pcgpu_status read_summary(mcap_index *m) {
-    pc_recording *r = m->r;
+static pcgpu_status read_summary(pc_recording *r, const pc_file *file) {
     size_t there;
     pc_bytes summary;
     const uint64_t end = r->size > MAGIC + FOOTER_SIZE ? r->size - MAGIC - FOOTER_SIZE : 0;
@@ -178,12 +84,12 @@ static pcgpu_status read_summary(mcap_index *m) {
     if (begin == 0 || begin >= end) {
         return PCGPU_OK;
     }
-    PC_TRY(pc_recording_load(r, m->file, begin, end + FOOTER_SIZE - 4 - begin, &summary));
+    PC_TRY(pc_recording_load(r, file, begin, end + FOOTER_SIZE - 4 - begin, &summary));
     pcgpu_status status = PCGPU_OK;
     if (crc == 0 || crc32_z(0, summary.data, summary.size) == crc) {
-        status = add_records(m, &summary);
+        status = pc_recording_add_records(r, file, &summary);
     } else {
-        pc_warn(m->file, "the checksum of the summary at byte %llu is wrong; all chunks are expanded instead",
+        pc_warn(file, "the checksum of the summary at byte %llu is wrong; all chunks are expanded instead",
                 (unsigned long long)begin);
     }
     pc_recording_unload(r, &summary);
@@ -191,28 +97,11 @@ static pcgpu_status read_summary(mcap_index *m) {
 }
 
 static pcgpu_status index_mcap(pc_recording *r, const pc_file *file) {
-    mcap_index m = {.r = r, .file = file};
-    record rec = {0};
-    uint64_t at = MAGIC;
-    pcgpu_status status = read_summary(&m);
-    m.summarized = r->channels > 0;
-    while (status == PCGPU_OK && rec.op != FOOTER && rec.op != DATA_END && record_at(r, at, &rec)) {
-        status = add_record(&m, &rec);
-        at = rec.at + rec.size;
-    }
-    if (status == PCGPU_OK) {
-        pc_recording_warn(r, file, rec.op != FOOTER && rec.op != DATA_END, at, m.damaged);
-    }
-    pc_buffer_free(&m.schemas);
-    return status;
+    PC_TRY(read_summary(r, file));
+    return pc_recording_walk(r, file, MAGIC, r->channels > 0);
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
-
-static pcgpu_status fail_chunk(const pc_file *file, const pc_chunk *chunk, const char *what) {
-    return pc_fail_format(file, "the %s of the chunk at byte %llu is wrong; the recording is damaged, so copy it again",
-                          what, (unsigned long long)chunk->at);
-}
 
 /* The records of a chunk, expanded, or one message with its record. */
 static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chunk *chunk, pc_bytes *out) {
@@ -221,7 +110,7 @@ static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chu
     char method[METHOD] = "";
     PC_TRY(pc_recording_load(r, file, chunk->at, chunk->size < HEAD ? chunk->size : HEAD, &head));
     const int op = head.data[0];
-    pc_cursor c = cursor_of(head.data, head.size);
+    pc_cursor c = {.data = head.data, .size = head.size};
     pc_take_bytes(&c, RECORD + 8 + 8);
     const uint64_t size = pc_take(&c, 8);
     const uint32_t crc = (uint32_t)pc_take(&c, 4);
@@ -233,7 +122,7 @@ static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chu
         return pc_recording_load(r, file, chunk->at, chunk->size, out);
     }
     if (op != CHUNK || c.bad || stored > chunk->size - c.at || (name.n == 0 && stored != size)) {
-        return fail_chunk(file, chunk, "head");
+        return pc_fail_chunk(file, chunk->at, "head");
     }
     PC_TRY(pc_recording_load(r, file, chunk->at + c.at, stored, &packed));
     PC_TRY(pc_unpack(r, file, chunk->at, method, &packed, size, out));
@@ -241,21 +130,10 @@ static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chu
         return PCGPU_OK;
     }
     pc_recording_unload(r, out);
-    return fail_chunk(file, chunk, "checksum");
+    return pc_fail_chunk(file, chunk->at, "checksum");
 }
 
-static bool find_mcap(const pc_bytes *chunk, uint64_t offset, pc_span *message) {
-    pc_cursor c = cursor_of(chunk->data, chunk->size), content;
-    int op;
-    pc_take_bytes(&c, offset);
-    if (c.bad || !take_record(&c, &op, &content) || op != MESSAGE || content.size < MESSAGE_HEAD) {
-        return false;
-    }
-    *message = (pc_span){(const char *)content.data + MESSAGE_HEAD, content.size - MESSAGE_HEAD};
-    return true;
-}
-
-const pc_container pc_container_mcap = {"mcap", magic, index_mcap, load_mcap, find_mcap};
+const pc_container pc_container_mcap = {"mcap", magic, MESSAGE_HEAD, index_mcap, take_mcap, add_mcap, load_mcap};
 
 /* ---- one message as an .mcap ------------------------------------------------------------------------------------- */
 

@@ -86,6 +86,11 @@ const char *pc_recording_libraries(void) {
     return sizeof names > 1 ? names + 2 : "none";
 }
 
+pcgpu_status pc_fail_chunk(const pc_file *file, uint64_t at, const char *what) {
+    return pc_fail_format(file, "the %s of the chunk at byte %llu is wrong; the recording is damaged, so copy it again",
+                          what, (unsigned long long)at);
+}
+
 static pcgpu_status unpack(const pc_file *file, uint64_t at, const char *method, const pc_bytes *packed, uint64_t size,
                            pc_bytes *out) {
     int i = 0;
@@ -106,10 +111,7 @@ static pcgpu_status unpack(const pc_file *file, uint64_t at, const char *method,
                             method, methods[i].package);
     }
     if (size > pc_bytes_limit() || size / methods[i].most > packed->size) {
-        return pc_fail_format(file,
-                              "the chunk at byte %llu has %zu bytes, which %s cannot expand to %llu; the "
-                              "recording is damaged, so copy it again",
-                              (unsigned long long)at, packed->size, method, (unsigned long long)size);
+        return pc_fail_chunk(file, at, "declared size");
     }
     *out = (pc_bytes){malloc((size_t)size + 1), (size_t)size};
     if (!out->data) {
@@ -119,10 +121,7 @@ static pcgpu_status unpack(const pc_file *file, uint64_t at, const char *method,
         return PCGPU_OK;
     }
     pc_bytes_free(out);
-    return pc_fail_format(file,
-                          "the chunk at byte %llu does not expand by %s to %llu bytes; the recording is damaged, "
-                          "so copy it again",
-                          (unsigned long long)at, method, (unsigned long long)size);
+    return pc_fail_chunk(file, at, "compressed data");
 }
 
 pcgpu_status pc_unpack(pc_recording *r, const pc_file *file, uint64_t at, const char *method, pc_bytes *packed,
