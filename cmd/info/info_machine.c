@@ -1,5 +1,6 @@
 /* The properties of this build and machine: --version -v, and info without an input. */
 #include "info.h"
+#include "recording.h"
 
 enum { DEVICES_MAX = 64 };
 
@@ -30,6 +31,7 @@ void version_print(bool verbose) {
         printf("  %-9s %-6s %-4s %-5s  %s\n", f->name, f->extension, f->reads ? "read" : "",
                f->writes || f->writes_arrays ? "write" : "", f->description);
     }
+    printf("expands recordings of: %s\n", pc_recording_libraries());
     if (count == 0) {
         printf("CUDA devices: none: %s\n", why);
     } else {

@@ -59,7 +59,7 @@ static bool file_begins(const char *path) {
 }
 
 bool recording_is_name(const char *name) {
-    return path_ends_in(name, ".mcap") || path_ends_in(name, ".bag") || path_ends_in(name, ".db3");
+    return path_ends_in(name, ".mcap") || path_ends_in(name, ".bag");
 }
 
 /* The files of a folder of ROS 2, which has a metadata.yaml, too; their number. */

@@ -67,7 +67,7 @@ typedef struct magic {
 #define BYTES(TEXT) TEXT, sizeof TEXT - 1
 #define PDAL        "convert it first, such as by: pdal translate FILE out.ply"
 #define MESH        "convert it first, such as by: assimp export FILE out.ply"
-#define BAG2        "export its clouds as .pcd, such as by: ros2 run pcl_ros bag_to_pcd, or rosbags-convert"
+#define BAG2        "convert it to MCAP: ros2 bag convert"
 #define PACKETS     "export the frames as .pcd or .csv with the sensor's own tool"
 #define NUMPY       "save the array of points with numpy.save as .npy"
 #define DEPTH       "a depth image is .png or .pgm of 16 bits, so export it as one of them"

@@ -157,8 +157,8 @@ static pcgpu_status open_recording(pc_recording *r, const pc_file *file) {
     const unsigned char *head = pc_recording_peek(r, 0, 0, &there);
     r->container = head ? container_of(head, there) : NULL;
     if (!r->container) {
-        return pc_fail_format(file, there == 0 ? "is empty; give a recording: .mcap, .bag or .db3"
-                                               : "is not a recording; give one of MCAP, ROS 1 (.bag) or ROS 2 (.db3)");
+        return pc_fail_format(file, there == 0 ? "is empty; give a recording: .mcap or .bag"
+                                               : "is not a recording; give one of MCAP (.mcap) or ROS 1 (.bag)");
     }
     return r->container->index(r, file);
 }

@@ -1,4 +1,4 @@
-/* Recordings of robots: containers of messages (MCAP, ROS 1 .bag 2.0, ROS 2 .db3), and the clouds among the messages.
+/* Recordings of robots: containers of messages (MCAP, ROS 1 .bag 2.0), and the clouds among the messages.
  *
  * A container is one file recording_NAME.c and a row of the table in recording.c. It finds the topics and, for each
  * message with a cloud, the chunk that has it; a chunk is read and expanded when a message of it is wanted. Threads
@@ -37,7 +37,8 @@ typedef struct pc_recording pc_recording;
 /* Whether the first bytes are those of a recording. */
 bool pc_recording_begins(const void *head, size_t size);
 /* Opens the file `path`, or, where that is NULL, `bytes`, which must outlive the recording and stay as they are.
- * A file that ends too early is taken as far as it goes, with a warning. `file` names it in messages. Errors: IO, MEMORY, FORMAT. */
+ * A file that ends too early is taken as far as it goes, with a warning. `file` names it in messages. Errors: IO,
+ * MEMORY, FORMAT. */
 pcgpu_status pc_recording_open(const pc_file *file, const char *path, const pc_bytes *bytes, pc_recording **recording);
 void pc_recording_close(pc_recording *r);
 const char *pc_recording_container(const pc_recording *r);
@@ -51,7 +52,7 @@ int64_t pc_recording_time(const pc_recording *r, int64_t i); /* of cloud i, afte
 pcgpu_status pc_recording_message(pc_recording *r, const pc_file *file, int64_t i, pc_message *message);
 void pc_recording_release(pc_recording *r, pc_message *message);
 
-/* "zstd, lz4, bzip2, SQLite", or "none": what this build expands and opens. */
+/* "zstd, lz4, bzip2", or "none": what this build expands. */
 const char *pc_recording_libraries(void);
 
 /* ---- messages: recording_message.c ------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* ROS 1 bags, version 2.0 (wiki.ros.org/Bags/Format/2.0): records of a header, fields NAME=VALUE each with a length, and
- * of data. Messages lie in chunks. After each chunk records of an index say where; connections, which name the topics,
- * are repeated at the end of a bag that was closed. */
+/* ROS 1 bags, version 2.0 (wiki.ros.org/Bags/Format/2.0): records of a header, fields NAME=VALUE each with a length,
+ * and of data. Messages lie in chunks. After each chunk records of an index say where; connections, which name the
+ * topics, are repeated at the end of a bag that was closed. */
 #include "recording.h"
 
 enum { OP_MESSAGE = 2, OP_HEADER, OP_INDEX, OP_CHUNK, OP_CHUNK_INFO, OP_CONNECTION };

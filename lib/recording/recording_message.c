@@ -1,5 +1,5 @@
-/* Messages with clouds: sensor_msgs/PointCloud2, and CustomMsg of the drivers of Livox, as ROS 1 serializes them (packed,
- * little-endian) and as ROS 2 does (CDR: aligned, either order, after four bytes that say which). */
+/* Messages with clouds: sensor_msgs/PointCloud2, and CustomMsg of the drivers of Livox, as ROS 1 serializes them
+ * (packed, little-endian) and as ROS 2 does (CDR: aligned, either order, after four bytes that say which). */
 #include "recording.h"
 
 pc_message_kind pc_message_kind_of(const char *type) {

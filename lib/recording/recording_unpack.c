@@ -79,9 +79,6 @@ const char *pc_recording_libraries(void) {
 #if PC_BZIP2
                                 ", bzip2"
 #endif
-#if PC_SQLITE3
-                                ", SQLite"
-#endif
         ;
     return sizeof names > 1 ? names + 2 : "none";
 }
