@@ -201,7 +201,7 @@ pcgpu_status pc_recording_add(pc_recording *r, const pc_file *file, pc_topic *to
     return PCGPU_OK;
 }
 
-/* ---- all records --------------------------------------------------------------------------------------------------- */
+/* ---- all records ------------------------------------------------------------------------------------------------ */
 
 const unsigned char *pc_recording_record(pc_recording *r, uint64_t at, pc_record *record, size_t *there) {
     const uint64_t left = at < r->size ? r->size - at : 0;
