@@ -62,10 +62,17 @@ bool recording_is_name(const char *name) {
     return path_ends_in(name, ".mcap") || path_ends_in(name, ".bag");
 }
 
+static void free_names(char **names, int count) {
+    for (int i = 0; i < count; i++) {
+        free(names[i]);
+    }
+    free(names);
+}
+
 /* The files of a folder of ROS 2, which has a metadata.yaml, too; their number. */
 static int list_files(const char *folder, char ***files) {
     struct dirent **entries = NULL;
-    const int n = scandir(folder, &entries, NULL, alphasort);
+    const int n = path_is_folder(folder) ? scandir(folder, &entries, NULL, alphasort) : 0;
     bool ros = false;
     int count = 0;
     *files = NULL;
@@ -79,17 +86,21 @@ static int list_files(const char *folder, char ***files) {
         free(entries[i]);
     }
     free(entries);
-    return ros ? count : 0; /* else they are few, and stay */
+    if (!ros) {
+        free_names(*files, count);
+        *files = NULL;
+    }
+    return ros ? count : 0;
 }
 
 bool recording_is(const char *path) {
-    char **files = NULL;
-    const int count = path_is_dash(path) || !path_is_folder(path) ? 0 : list_files(path, &files);
-    for (int i = 0; i < count; i++) {
-        free(files[i]);
+    char **files;
+    if (path_is_dash(path)) {
+        return stream_begins(stdin);
     }
-    free(files);
-    return path_is_dash(path) ? stream_begins(stdin) : count > 0 || file_begins(path);
+    const int count = list_files(path, &files);
+    free_names(files, count);
+    return count > 0 || file_begins(path);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -145,7 +156,7 @@ static bool open_part(recorded *r, char *path, const pc_file *file) {
 
 static bool open_parts(recorded *r, const pc_file *file) {
     char **files = NULL;
-    const int count = file->stream || !path_is_folder(r->path) ? 0 : list_files(r->path, &files);
+    const int count = file->stream ? 0 : list_files(r->path, &files);
     bool good = count > 0 || open_part(r, heap_text("%s", file->name), file);
     for (int i = 0; i < count; i++) {
         good = open_part(r, files[i], file) && good;

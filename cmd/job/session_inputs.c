@@ -126,7 +126,7 @@ static bool check_numbers(const session *s, reason *why) {
     return true;
 }
 
-/* Options about recordings have an effect. */
+/* Options about recordings have an effect, or are left out. */
 static bool check_recordings(const session *s, reason *why) {
     static const char *const names[] = {"topic", "from-time", "to-time", "every"};
     bool some = false;
@@ -138,6 +138,7 @@ static bool check_recordings(const session *s, reason *why) {
             return refuse(why, "%s%s is for recordings, and no input is one; leave it out",
                           option_prefix(option_by_name(names[i], s->command->bit), s->command), names[i]);
         }
+        option_leave_out(s->options, names[i], s->command);
     }
     return !some || !s->options->format ||
            refuse(why, "--format is for files, and recordings say what is in them; leave it out");

@@ -34,7 +34,7 @@ def table(text):
 # Values by COMMAND.OPTION or OPTION; choices are asked for. @ is an output: a file of this name in the folder of the command.
 VALUES = table("""
 rows:2 | count:1 5 40 | ratio:0.1 1 | min-distance:0.5 3 | seed:0 7 | start:first center random 1 | seeds:../in/seeds.txt |
-indices:@i.txt @i.npy @i.npz @i.d/ | distances:@d.txt @d.npy @d.d/ | sweeps:1 2 | scans:../in/scans.txt |
+topic:/points | indices:@i.txt @i.npy @i.npz @i.d/ | distances:@d.txt @d.npy @d.d/ | sweeps:1 2 | scans:../in/scans.txt |
 poses:../in/poses.txt | range:auto -20,-20,-5,20,20,5 499990,5399990,-5,500040,5400040,9 | voxel-size:0.5 1,2,0.5 0.37 |
 register.voxel-size:auto 0.5 0 | odometry.voxel-size:auto 0.5 | fuse.voxel-size:0.05 0.1 | max-points:0 2 |
 max-voxels:0 3 | compression:0 1 6 | coords:@c.npy | counts:@n.txt | point-voxel:@p.npy | memory:1M 1G |
