@@ -85,10 +85,6 @@ typedef struct fuzz_seed {
     uint8_t data[2048];
 } fuzz_seed;
 
-/* seeds_recordings.c: a recording by what its name has: cdr, livox, chunk, lz4, index. Returns its size. */
-size_t fuzz_make_mcap(const char *name, uint8_t *out);
-size_t fuzz_make_bag(const char *name, uint8_t *out);
-
 /* Makes the i-th seed; 0 past the last. */
 int fuzz_make_seed(int i, fuzz_seed *seed);
 
