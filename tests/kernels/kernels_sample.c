@@ -54,7 +54,7 @@ static void check_cloud(test_bed *bed, const char *name, const pcgpu_cloud *clou
 
 /* ---- large clouds on the CPU, and its threads ----------------------------------------------------------------- */
 
-/* One cloud in buckets, keeping the coordinates and giving them up. */
+/* One cloud, keeping the coordinates and giving them up. */
 static void check_prepared(test_bed *bed, int c, const char *name, const pcgpu_cloud *cloud, const picks *want,
                            pc_sample_variant *form) {
     for (int disposable = 0; disposable < 2; disposable++) {
@@ -78,8 +78,9 @@ static void check_prepared(test_bed *bed, int c, const char *name, const pcgpu_c
             got.distances[i] = sqrtf(got.distances[i]);
         }
         expect(bed, status == PCGPU_OK && equal_picks(want, job.picked, got.indices, got.distances),
-               "sample, %s, %s, buckets, vector form %d%s: differs from the reference", name, bed->label[c],
-               (int)form->simd, disposable ? ", coordinates given up" : "");
+               "sample, %s, %s, %s, vector form %d%s: differs from the reference", name, bed->label[c],
+               form->algorithm == PC_SAMPLE_PLAIN ? "the plain loop" : "buckets", (int)form->simd,
+               disposable ? ", coordinates given up" : "");
         free_picks(&got);
         pc_points_free(&points);
     }
@@ -97,8 +98,10 @@ static void check_sizes(test_bed *bed) {
         picks want = plain_sample(&cloud, 0, 12, 0.0f, false);
         for (int simd = PC_SIMD_BASE; simd < PC_SIMD_FORMS; simd++) {
             for (int c = 0; c < bed->contexts && pc_cpu_has((pc_simd)simd); c++) {
-                pc_sample_variant form = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 1000, 128};
-                check_prepared(bed, c, clouds[i].name, &cloud, &want, &form);
+                pc_sample_variant buckets = {(pc_simd)simd, PC_SAMPLE_BUCKETS, 1000, 128};
+                pc_sample_variant plain = {(pc_simd)simd, PC_SAMPLE_PLAIN, 1000, 0};
+                check_prepared(bed, c, clouds[i].name, &cloud, &want, &buckets);
+                check_prepared(bed, c, clouds[i].name, &cloud, &want, &plain);
             }
         }
         free_picks(&want);

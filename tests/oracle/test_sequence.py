@@ -1,4 +1,4 @@
-"""Every figure of the evaluation of trajectories against NumPy, and trajectories in all formats."""
+"""Every figure of the evaluation of trajectories against NumPy, trajectories in all formats, and odometry by a motion from elsewhere."""
 import json
 import pathlib
 import tempfile
@@ -208,12 +208,63 @@ def test_calibration(folder):
     passed('the truth of another sensor')
 
 
+def registrations(folder, code, *options):
+    """The registrations of each scan of a drive, and the error of its poses in metres."""
+    common.run('odometry', '-q', '-f', folder / 'scans', '--deskew', 'none', '--beam-correction', '0', '--trajectory', folder / 'found.txt',
+               '--trajectory-format', 'matrix', '--json', folder / 'found.json', *options, code=code)
+    frames = [json.loads(line) for line in (folder / 'found.json').read_text().splitlines()]
+    poses = np.loadtxt(folder / 'found.txt').reshape(-1, 4, 4)
+    return [common.find(f, 'attempts') for f in frames if common.find(f, 'attempts') is not None], poses
+
+
+def write_scans(folder, points, poses):
+    for i, T in enumerate(poses):
+        moved = np.column_stack([(points[:, :3] - T[:3, 3]) @ T[:3, :3], points[:, 3]])
+        common.write_bin(folder / f'scans/{i}.bin', moved.astype('<f4'))
+
+
+def test_guess(folder):
+    """Steps that no constant velocity predicts: the motion from elsewhere does, in any world, off by some centimetres."""
+    points = common.read_bin(common.testdata('street.bin')).astype(float)
+    truth = [pose([0, 0, yaw], [x, y, 0]) for yaw, x, y in ((0, 0, 0), (2.5, 12, 0), (-2, -9, 14), (1.5, 13, 8), (-2.9, -22, 1))]
+    (folder / 'scans').mkdir()
+    write_scans(folder, points, truth)
+    world = pose([.1, -.2, 1.2], [100, -40, 7])
+    guess = disturbed([world @ T for T in truth], .05, .01)
+    stamps = 1.7e9 + .1 * np.arange(5)
+    (folder / 'stamps.txt').write_text(''.join(f'{t:.9f}\n' for t in stamps))
+    write(folder / 'kitti.txt', guess, 'kitti', stamps)
+    write(folder / 'tum.txt', [guess[0], *guess, guess[-1]], 'tum', [stamps[0] - 9, *stamps, stamps[-1] + 9])
+    timed = ('--timestamps', folder / 'stamps.txt', '--guess')
+    attempts, poses = registrations(folder, 0)
+    check(max(attempts) > 2, 'the drive needs a guess', attempts)
+    for options in (('--guess', folder / 'kitti.txt'), (*timed, folder / 'tum.txt'), ('--reference', 'previous', '--guess', folder / 'kitti.txt')):
+        attempts, poses = registrations(folder, 0, *options)
+        check(attempts == [0, 1, 1, 1, 1], 'each scan is found from the guess', attempts)
+        check(np.abs(poses - truth).max() < 2e-3, 'the scans decide', np.abs(poses - truth).max())
+    few = common.run('odometry', folder / 'scans', '--guess', folder / 'stamps.txt', code=1).stderr
+    check(b'stamps.txt:1: give lines of' in few, 'times are no poses', few)
+    (folder / 'one.txt').write_text('1 0 0 0 0 1 0 0 0 0 1 0\n')
+    few = common.run('odometry', folder / 'scans', '--guess', folder / 'one.txt', code=1).stderr
+    check(b'1 poses for 5 inputs' in few, 'a pose per input', few)
+    (folder / 'other.txt').write_text('1 0 0 0 0 0 0 1\n2 0 0 0 0 0 0 1\n')
+    other = common.run('odometry', folder / 'scans', *timed, folder / 'other.txt', code=1).stderr
+    check(b'in one clock' in other, 'clocks', other)
+    # Each scan in the middle of 40 m at constant velocity.
+    ends = [T @ pose([0, 0, 0], [x, 0, 0]) for T in truth for x in (-20, 20)]
+    write(folder / 'between.txt', ends, 'tum', np.repeat(stamps, 2) + np.tile([-.02, .02], 5))
+    attempts, poses = registrations(folder, 0, *timed, folder / 'between.txt')
+    check(attempts == [0, 1, 1, 1, 1], 'each scan is found between the poses of the guess', attempts)
+    passed('a motion from elsewhere')
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         test_figures(folder)
         test_missing(folder)
         test_calibration(folder)
+        test_guess(folder)
     common.finish()
 
 
