@@ -83,19 +83,20 @@ void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */
 pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
                                      const pcgpu_cloud *map, pcgpu_odometry **odometry);
 
-/* Gives the motion of the sensor from elsewhere, such as wheels, an IMU or GNSS that another program integrated: `count`
- * poses of the sensor (count x 16, row-major) in any world, at times in seconds, of which only the motion from time to
- * time counts; between two poses it has constant velocity. Where the times of the last scan with a pose and of the next
- * one are both within these, the prediction is that motion from the last pose. The arrays are copied, in place of those
- * of an earlier call; count 0 ends it. Errors: ARGUMENT (times that do not rise, a pose that is not rigid), MEMORY. */
+/* Gives the motion of the sensor from elsewhere, such as wheels, an IMU or GNSS that another program integrated:
+ * `count` poses of the sensor (count x 16, row-major) in any world, at times in seconds, of which only the motion from
+ * time to time counts; between two poses it has constant velocity. Where the times of the last scan with a pose and of
+ * the next one are both within these, the prediction is that motion from the last pose. The arrays are copied, in
+ * place of those of an earlier call; count 0 ends it. Errors: ARGUMENT (times that do not rise, a pose that is not
+ * rigid), MEMORY. */
 pcgpu_status pcgpu_odometry_guess(pcgpu_odometry *odometry, const double *times, const double *poses, int64_t count);
 
 /* Adds the next scan, with its time in seconds from a common zero, and finds its pose. The first registration starts
- * from the prediction, by pcgpu_odometry_guess or at the constant velocity of the last two scans with a pose. If it does not converge, the next one
- * starts from the last pose. If that fails too, but the registration from the prediction agrees with it except along
- * directions that the scene leaves open, the pose follows the prediction along these, in up to 10 scans in turn.
- * Otherwise a coarse search tries up to 16 stored scans, which are at least keyframe_distance or keyframe_angle from
- * each other. A scan without a converged registration is lost: PCGPU_OK with
+ * from the prediction, by pcgpu_odometry_guess or at the constant velocity of the last two scans with a pose. If it
+ * does not converge, the next one starts from the last pose. If that fails too, but the registration from the
+ * prediction agrees with it except along directions that the scene leaves open, the pose follows the prediction along
+ * these, in up to 10 scans in turn. Otherwise a coarse search tries up to 16 stored scans, which are at least
+ * keyframe_distance or keyframe_angle from each other. A scan without a converged registration is lost: PCGPU_OK with
  * good = false. The next scan is searched in the same order. The first scan with enough points has the pose
  * params.registration.init. Times must increase; skip a missing scan. The cloud is not kept. The poses depend neither
  * on the number of threads nor on the back end. Errors: as in pcgpu_register, and ARGUMENT for a time that does not

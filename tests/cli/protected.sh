@@ -54,6 +54,7 @@ camera:FOR_READERS cam.txt info --camera cam.txt frames/frame-000000.png
 init:FOR_REGISTER T.txt register --init T.txt a.bin b.bin
 init:FOR_ODOMETRY T.txt odometry --init T.txt a.bin b.bin
 map:FOR_ODOMETRY a.bin odometry --map a.bin b.bin
+guess:FOR_ODOMETRY poses.txt odometry --guess poses.txt a.bin b.bin
 pairs:FOR_REGISTER pairs.txt register --pairs pairs.txt
 timestamps:FOR_TRAJECTORY times.txt odometry --timestamps times.txt a.bin b.bin
 ground-truth:FOR_TRAJECTORY poses.txt odometry --ground-truth poses.txt a.bin b.bin
