@@ -15,6 +15,7 @@ set -u
 export LC_ALL=C
 umask 022
 : "${PCGPU:?the path of the program}" "${PCGPU_SOURCE:?the path of the sources}"
+command -v "$PCGPU" > /dev/null || { echo "$PCGPU cannot be run; build it" >&2; exit 2; }
 unset NO_COLOR
 WORK=$(mktemp -d "${TMPDIR:-/tmp}/pcgpu-cli.XXXXXX") || exit 99
 OUT=$WORK/stdout ERR=$WORK/stderr
