@@ -245,7 +245,7 @@ static bool take_topic(recorded *r, const char *given, reason *why) {
 }
 
 /* Adds a recording to the list, also one with an error; NULL: `why`. With the lock. */
-static recorded *add_recorded(const char *path, const char *topic, reason *why) {
+static recorded *add_recorded(const char *path, reason *why) {
     recorded *r = heap_zeroed(1, sizeof *r);
     const char *name = input_name(path);
     const bool piped = path_is_dash(path);
@@ -253,7 +253,7 @@ static recorded *add_recorded(const char *path, const char *topic, reason *why) 
     const pc_file file = {.context = context, .name = name, .stream = piped ? stdin : NULL};
     r->path = heap_text("%s", piped ? standard_input : path);
     const bool good = ((!piped || pc_bytes_read(&file, &r->bytes) == PCGPU_OK || fail(r, &file)) &&
-                       open_parts(r, &file) && take_topic(r, topic, why)) ||
+                       open_parts(r, &file) && take_topic(r, open_ones.topic, why)) ||
                       r->error;
     pcgpu_close(context);
     if (!good) {
@@ -289,7 +289,7 @@ static int64_t time_of(const recorded *r, int64_t i) {
 bool recording_list(const char *path, const char *between, const recording_options *how, char ***names, int *count,
                     reason *why) {
     pthread_mutex_lock(&open_ones.lock);
-    const recorded *r = add_recorded(path, how->topic, why);
+    const recorded *r = add_recorded(path, why);
     pthread_mutex_unlock(&open_ones.lock);
     *names = NULL;
     *count = 0;
@@ -335,7 +335,7 @@ static bool find_cloud(const char *input, const recorded **r, int64_t *i, reason
         *r = strcmp(one->path, one->error ? input : path ? path : "") == 0 ? one : NULL;
     }
     const bool is = *r || (path && access(input, F_OK) != 0 && recording_is(path));
-    *r = is && !*r ? add_recorded(path, open_ones.topic, why) : *r;
+    *r = is && !*r ? add_recorded(path, why) : *r;
     pthread_mutex_unlock(&open_ones.lock);
     if (*r && (*r)->error) {
         refuse(why, "%s", (*r)->error);

@@ -9,9 +9,8 @@
 #include <stdio.h>
 
 typedef struct recording_options {
-    const char *topic; /* NULL: the only one with clouds */
-    double from, to;   /* seconds since the first cloud; to 0: the end */
-    int64_t every;     /* take one of so many clouds; 0: all */
+    double from, to; /* seconds since the first cloud; to 0: the end */
+    int64_t every;   /* take one of so many clouds; 0: all */
 } recording_options;
 
 /* By its first bytes: a file, "-", which keeps its bytes, or a folder of ROS 2, with metadata.yaml. */
@@ -28,7 +27,7 @@ bool recording_holds(const char *input);
 bool recording_stream(const char *input, FILE **stream, double *seconds, reason *why);
 /* The time of an input in the log. False: it is no cloud of a recording. */
 bool recording_time(const char *input, double *seconds);
-/* What clouds of recordings that are opened by their names alone are taken from. */
+/* What clouds are taken from, to be set before a recording is opened; NULL: the only topic with clouds. */
 void recordings_use_topic(const char *topic);
 void recordings_close(void);
 

@@ -66,7 +66,7 @@ static void find_output_folders(const session *s, file_set *folders) {
 static bool take_list(session *s, reason *why) {
     const option_values *o = s->options;
     file_set outputs = {0};
-    const recording_options clouds = {o->topic, o->from_time, o->to_time, o->every};
+    const recording_options clouds = {o->from_time, o->to_time, o->every};
     const input_options how = {.files_from = o->files_from,
                                .zero_ends = o->zero_ends,
                                .recursive = o->recursive,
