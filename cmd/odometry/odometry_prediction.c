@@ -25,31 +25,26 @@ static bool covers_a_scan(const trajectory *t, const double *poses_times, const 
     return covers;
 }
 
-/* Poses with times are at the times of --timestamps, others one per input. */
-static bool take(const session *s, trajectory *t, const double *times, double **poses_times, reason *why) {
+/* Poses with times are in the clock of the inputs, where these have one; others are one per input. */
+static bool take(const session *s, trajectory *t, const double *times, bool clock, double **poses_times, reason *why) {
     const char *path = input_name(odometry_own(s->options)->guess);
-    if (t->times && s->options->timestamps) {
-        *poses_times = heap_zeroed((size_t)t->count + 1, sizeof **poses_times);
-        memcpy(*poses_times, t->times, (size_t)t->count * sizeof **poses_times);
-        tidy(t, *poses_times, trajectory_unit(t->times, t->count) / trajectory_unit(times, s->input_count));
-        return covers_a_scan(t, *poses_times, times, s->input_count) ||
-               refuse(why,
-                      "%s: no input has a time between those of the poses, %.15g and %.15g s; give both in one clock",
-                      path, t->count ? (*poses_times)[0] : NAN, t->count ? (*poses_times)[t->count - 1] : NAN);
-    }
-    if (!odometry_pick_rows(s, t->poses, 16, &t->count)) {
+    const bool timed = t->times && clock;
+    if (!timed && !odometry_pick_rows(s, t->poses, 16, &t->count)) {
         return refuse(why,
                       "%s: %lld poses for %d inputs; give one per input, in their order, or poses with times, such as "
                       "TUM, and --timestamps",
                       path, (long long)t->count, s->input_count);
     }
     *poses_times = heap_zeroed((size_t)t->count + 1, sizeof **poses_times);
-    memcpy(*poses_times, times, (size_t)t->count * sizeof **poses_times);
-    tidy(t, *poses_times, 1.0);
-    return true;
+    memcpy(*poses_times, timed ? t->times : times, (size_t)t->count * sizeof **poses_times);
+    tidy(t, *poses_times, timed ? trajectory_unit(t->times, t->count) / trajectory_unit(times, s->input_count) : 1.0);
+    return !timed || covers_a_scan(t, *poses_times, times, s->input_count) ||
+           refuse(why, "%s: no input has a time between those of the poses, %.15g and %.15g s; give both in one clock",
+                  path, t->count ? (*poses_times)[0] : NAN, t->count ? (*poses_times)[t->count - 1] : NAN);
 }
 
-int odometry_read_guess(const session *s, const double *times, pcgpu_odometry *odometry, pcgpu_depth_odometry *camera) {
+int odometry_read_guess(const session *s, const double *times, bool clock, pcgpu_odometry *odometry,
+                        pcgpu_depth_odometry *camera) {
     const char *path = odometry_own(s->options)->guess;
     trajectory t = {0};
     double *poses_times = NULL;
@@ -57,7 +52,7 @@ int odometry_read_guess(const session *s, const double *times, pcgpu_odometry *o
     if (!path) {
         return EXIT_DONE;
     }
-    int code = trajectory_read(path, &t, &why) && take(s, &t, times, &poses_times, &why)
+    int code = trajectory_read(path, &t, &why) && take(s, &t, times, clock, &poses_times, &why)
                    ? EXIT_DONE
                    : report_error(NULL, "%s", why.text);
     if (code == EXIT_DONE) {

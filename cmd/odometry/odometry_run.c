@@ -38,6 +38,11 @@ static bool is_timed(const session *s) {
            recording_holds(s->inputs[0]);
 }
 
+/* After read_times: whether the times are more than numbers of scans. */
+static bool has_clock(const odometry_state *run) {
+    return run->timed || run->session->options->timestamps;
+}
+
 static bool read_times(odometry_state *run) {
     const session *s = run->session;
     const option_values *o = s->options;
@@ -112,7 +117,7 @@ static int open_run(odometry_state *run) {
     const session *s = run->session;
     const int count = s->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
-    code = code == EXIT_DONE ? odometry_read_guess(s, run->times, run->odometry, run->camera) : code;
+    code = code == EXIT_DONE ? odometry_read_guess(s, run->times, has_clock(run), run->odometry, run->camera) : code;
     if (run->map) {
         run->map->odometry = run->odometry;
     }
@@ -304,9 +309,8 @@ static void summarize(const odometry_state *run) {
 }
 
 static int evaluate(odometry_state *run, const trajectory *truth) {
-    const trajectory estimate = {.count = run->session->input_count,
-                                 .poses = run->poses,
-                                 .times = run->timed || run->session->options->timestamps ? run->times : NULL};
+    const trajectory estimate = {
+        .count = run->session->input_count, .poses = run->poses, .times = has_clock(run) ? run->times : NULL};
     FILE *table = session_json_is_stdout(run->session) ? NULL
                   : run->trajectory.stream == stdout   ? stderr
                                                        : stdout; /* with the poses */

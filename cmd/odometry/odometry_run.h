@@ -67,9 +67,9 @@ bool odometry_pick_rows(const session *session, double *values, int each, int64_
 
 /* ---- odometry_prediction.c ---- */
 
-/* Reads the motion of --guess and gives it to the odometry of scans, or to that of depth images. times: of the inputs.
- * Returns an exit code, after a message. */
-int odometry_read_guess(const session *session, const double *times, pcgpu_odometry *odometry,
+/* Reads the motion of --guess and gives it to the odometry of scans, or to that of depth images. times: of the inputs;
+ * clock: they are of --timestamps or a recording. Returns an exit code, after a message. */
+int odometry_read_guess(const session *session, const double *times, bool clock, pcgpu_odometry *odometry,
                         pcgpu_depth_odometry *camera);
 
 /* ---- odometry_map.c ---- */

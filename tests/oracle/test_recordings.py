@@ -248,6 +248,11 @@ with scratch() as place:
         check(cloud == texts[0][0], f'{what}: the map')
         check([line[1:] for line in lines] == [line[1:] for line in texts[0][1]], f'{what}: the poses')
         check(np.allclose([float(line[0]) - 1_700_000_000 for line in lines], np.arange(6) / 10 - 0.04, rtol=0, atol=1e-6), f'{what}: the times', lines[:2])
+    guess = (place / 't.txt').read_text()
+    for text, code in ((guess, 0), (guess.replace('17000', '16000'), 1)):
+        (place / 'guess.txt').write_text(text)
+        told = run('odometry', '--cpu', place / 'drive.mcap', '--guess', place / 'guess.txt', '-q', code=code).stderr
+        check(code == 0 or b'in one clock' in told, 'a guess in the clock of the recording', told)
     passed('odometry: the map, the poses and the times')
 
     # Cut at every 97th byte: what is whole is read, or there is an error and nothing is written.
