@@ -167,6 +167,12 @@ def indices(values: Any, what: str) -> np.ndarray:
     return np.ascontiguousarray(array, np.int32)
 
 
+def check_mask(values: Any, rows: int) -> None:
+    """Refuses what is not (rows,) bool, of any package."""
+    if tuple(values.shape) != (rows,) or not str(values.dtype).endswith('bool'):
+        raise ValueError(f'the shape of mask is {tuple(values.shape)} and its type {values.dtype}; give ({rows},) bool')
+
+
 def thread_count(threads: Optional[int]) -> int:
     """The default is that of the program: OMP_NUM_THREADS where it is set, else all that the process may use."""
     if threads is None:

@@ -11,6 +11,7 @@ import sys
 from typing import Any, Dict, Optional, Sequence, Tuple
 
 from . import _native
+from ._arrays import check_mask
 from ._results import DeviceSampled, DeviceVoxels
 
 
@@ -93,8 +94,7 @@ class Place:
         else:
             with self.points.device:
                 values = sys.modules['cupy'].asarray(mask)
-        if tuple(values.shape) != (rows,) or not str(values.dtype).endswith('bool'):
-            raise ValueError(f'the shape of mask is {tuple(values.shape)} and its type {values.dtype}; give ({rows},) bool')
+        check_mask(values, rows)
         return values.to(self.torch.uint8) if self.torch else values.astype('uint8')
 
     def bools(self, flags: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Optional, Sequence
 import numpy as np
 
 from . import _device, _native
-from ._arrays import device_name, give, kind_of, thread_count, to_numpy
+from ._arrays import check_mask, device_name, give, kind_of, thread_count, to_numpy
 from ._clouds import Cloud, Points, native_cloud
 
 Array = Any
@@ -116,8 +116,7 @@ def _part_of(mask: Optional[Array], rows: int) -> np.ndarray:
     if mask is None:
         return np.ones(rows, np.uint8)
     values = to_numpy(mask, 'mask')
-    if values.shape != (rows,) or values.dtype != bool:
-        raise ValueError(f'the shape of mask is {values.shape} and its type {values.dtype}; give ({rows},) bool')
+    check_mask(values, rows)
     return values.astype(np.uint8)
 
 
