@@ -209,8 +209,7 @@ def outlier_rows(points, on_gpu):
     """Streets of copies of the scan, as in tests/bench/filters.py."""
     print('\n| outliers, k = 20, PyTorch | device, us per replay | host, us per call |\n|---|---|---|')
     for count in (len(points), 1000000, 10000000):
-        copies = -(-count // len(points))
-        street = torch.cat([on_gpu + torch.tensor([200.0 * i, 0, 0, 0], device='cuda') for i in range(copies)])[:count]
+        street = torch.cat([on_gpu + torch.tensor([200.0 * i, 0, 0, 0], device='cuda') for i in range(-(-count // len(points)))])[:count]
         street[:, :3] += 0.002 * torch.randn((count, 3), device='cuda')
         if count < 5e6 and not np.array_equal(pcgpu.filter.outliers(street).cpu().numpy(),
                                               pcgpu.filter.outliers(street.cpu().numpy(), device='cpu')):

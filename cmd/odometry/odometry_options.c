@@ -105,8 +105,8 @@ static const option_row rows[] = {
      "LOCALIZATION of pcgpu-methods(7)."},
     {"guess", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, guess), 0, 0, NULL,
      "Predict the motion from scan to scan by these poses of the sensor, in any frame, from wheels, an IMU or GNSS: "
-     "one per input, or with times, such as TUM, in the clock of --timestamps or of a recording. Scans decide; lost ones are tried from "
-     "it."},
+     "one per input, or with times, such as TUM, in the clock of --timestamps or of a recording. Scans decide; lost "
+     "ones are tried from it."},
     {"trajectory", 0, 0, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
      "Write the pose of each input to FILE, one per line, in the frame of the first; - is standard output, the "
      "default."},
