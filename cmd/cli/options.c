@@ -130,7 +130,8 @@ static const option_row shared[] = {
     {"null", '0', FOR_FOLDERS, OPTION_LINE_ONLY | OPTION_MANY, &type_flag, NULL, AT(zero_ends), 0, 0, NULL,
      "The names of --files-from end with a zero byte, as find -print0 writes them."},
     {"topic", 0, FOR_RECORDINGS, 0, &type_path, "NAME", AT(topic), 0, 0, NULL,
-     "The topic whose clouds are taken from recordings (.mcap, .bag). Default: the only one with clouds."},
+     "The topic whose clouds or depth images are taken from recordings (.mcap, .bag, .db3). Default: the only one with "
+     "clouds, else with depth images."},
     {"from-time", 0, FOR_RECORDINGS, OPTION_ZERO_IS_NONE | OPTION_SET, &type_real, "S", AT(from_time), 0, METRES, NULL,
      "Take the clouds of a recording from S seconds after its first cloud on."},
     {"to-time", 0, FOR_RECORDINGS, OPTION_ZERO_IS_NONE | OPTION_SET, &type_real, "S", AT(to_time), 0, METRES, NULL,

@@ -28,7 +28,7 @@ enum {
     FOR_LABELS = FOR_SAMPLE | FOR_VOXELIZE | FOR_FILTER | FOR_ODOMETRY | FOR_CONVERT | FOR_VIEW,
     FOR_SWEEPS = FOR_SAMPLE | FOR_VOXELIZE,
     FOR_DEVICES = FOR_INPUTS & ~FOR_CONVERT, /* commands with a choice of the back end */
-    FOR_RECORDINGS = FOR_POINTS | FOR_VIEW,  /* commands that take the clouds of recordings */
+    FOR_RECORDINGS = FOR_CLOUDS | FOR_VIEW,  /* commands that take the clouds of recordings */
     FOR_FOLDERS = FOR_INPUTS | FOR_VIEW,     /* commands that take any number of inputs */
     FOR_READERS = FOR_INPUTS | FOR_VIEW,
     FOR_ALL = FOR_READERS | FOR_EVALUATE
@@ -274,6 +274,8 @@ enum { OPTION_KEY = 64 };
 const char *option_key(const option_row *option, char key[OPTION_KEY]);
 /* Marks the value as NOT_IN_EFFECT, unless it was given. */
 void option_leave_out(option_values *options, const char *name, const command_info *command);
+/* Its value was found in the inputs, and counts as given by a file. */
+void option_found(option_values *options, const char *name, const command_info *command);
 bool option_given(const option_values *options, const char *name, const command_info *command);
 
 /* Whether the command line has the option; a configuration may serve several commands. */

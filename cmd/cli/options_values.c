@@ -136,6 +136,10 @@ bool option_given(const option_values *options, const char *name, const command_
     return source == FROM_FILE || source == FROM_COMMAND_LINE;
 }
 
+void option_found(option_values *options, const char *name, const command_info *command) {
+    options->source[option_index(option_by_name(name, command->bit))] = FROM_FILE;
+}
+
 void option_leave_out(option_values *options, const char *name, const command_info *command) {
     if (!option_given(options, name, command)) {
         options->source[option_index(option_by_name(name, command->bit))] = NOT_IN_EFFECT;

@@ -14,9 +14,12 @@ typedef struct recording_info {
     pc_recording *recording;
     int64_t messages;
     int64_t first, last;  /* times of the log; 0 without messages */
-    const pc_topic *with; /* the first topic with clouds, or NULL */
+    const pc_topic *with; /* the first topic with points, else with depth images, or NULL */
     double delay;         /* from its measurement to the log, of the first cloud */
-    pcgpu_cloud cloud;    /* the first one */
+    pcgpu_cloud cloud;    /* the first one, */
+    pcgpu_depth image;    /* or the first image, */
+    bool has_camera;
+    pcgpu_camera camera; /* with its camera */
 } recording_info;
 
 static double seconds(int64_t time) {
@@ -27,27 +30,37 @@ static double interval(const pc_topic *t) {
     return t->count > 1 ? seconds(t->last - t->first) / (double)(t->count - 1) : NAN;
 }
 
+static bool is_image(const pc_topic *t) {
+    return t->kind == PC_MESSAGE_IMAGE || t->kind == PC_MESSAGE_PNG;
+}
+
 static void measure(recording_info *info) {
     const pc_topic *t;
     for (int i = 0; (t = pc_recording_topic(info->recording, i)); i++) {
         info->first = t->count && (!info->messages || t->first < info->first) ? t->first : info->first;
         info->last = t->count && t->last > info->last ? t->last : info->last;
         info->messages += t->count;
-        info->with = !info->with && t->count && t->kind != PC_MESSAGE_OTHER ? t : info->with;
+        const bool points = t->kind == PC_MESSAGE_POINTS || t->kind == PC_MESSAGE_LIVOX;
+        if (t->count && pc_message_is_cloud(t->kind) && (!info->with || (points && is_image(info->with)))) {
+            info->with = t;
+        }
     }
 }
 
-static pcgpu_status read_first(job *j, const pc_file *file, recording_info *info) {
+static pcgpu_status read_first(const pc_file *file, recording_info *info) {
     const pcgpu_read_options how = {.struct_size = sizeof how, .complete = PCGPU_EXACT_TIMES | PCGPU_ALL_COLUMNS};
     pc_message message;
     FILE *stream;
-    pc_recording_choose(info->recording, info->with->name);
+    const bool image = is_image(info->with);
+    info->has_camera = image && pc_recording_camera(info->recording, file, info->with->name, &info->camera);
+    pc_recording_choose(info->recording, info->with->name, false);
     PC_TRY(pc_recording_message(info->recording, file, 0, &message));
     info->delay = seconds(message.time - pc_message_stamp(&message));
     pcgpu_status status = pc_message_stream(file, &message, &stream);
     pc_recording_release(info->recording, &message);
     if (status == PCGPU_OK) {
-        status = pcgpu_read(j->session->context, stream, file->name, &how, &info->cloud);
+        status = image ? pcgpu_read_depth(file->context, stream, file->name, NULL, &info->image)
+                       : pcgpu_read(file->context, stream, file->name, &how, &info->cloud);
         fclose(stream);
     }
     return status;
@@ -93,7 +106,8 @@ static void add_result(json *out, const recording_info *info, const char *odd) {
         json_open(out, NULL);
         json_text(out, "name", t->name);
         json_text(out, "type", t->type);
-        json_boolean(out, "clouds", t->kind != PC_MESSAGE_OTHER);
+        json_boolean(out, "clouds", pc_message_is_cloud(t->kind));
+        json_boolean(out, "poses", pc_message_is_path(t->kind));
         json_integer(out, "messages", t->count);
         json_number(out, "rate", 1 / interval(t));
         json_number(out, "first_time", t->count ? seconds(t->first) : NAN);
@@ -101,6 +115,14 @@ static void add_result(json *out, const recording_info *info, const char *odd) {
         json_close(out);
     }
     fputc(']', out->out);
+    if (info->image.data) {
+        json_integer(out, "width", info->image.width);
+        json_integer(out, "height", info->image.height);
+    }
+    if (info->has_camera) {
+        const pcgpu_camera *c = &info->camera;
+        json_numbers(out, "camera", (double[]){c->fx, c->fy, c->cx, c->cy}, 4);
+    }
     json_integer(out, "points", info->cloud.rows);
     json_key(out, "columns");
     fputc('[', out->out);
@@ -134,13 +156,27 @@ static void print(const job *j, const recording_info *info, char *odd) {
         }
         fputc('\n', out);
     }
-    if (info->with) {
+    if (info->image.data) {
+        fprintf(out, "  first depth image, on %s: %d x %d pixels, ", info->with->name, info->image.width,
+                info->image.height);
+        if (info->has_camera) {
+            const pcgpu_camera *c = &info->camera;
+            fprintf(out, "camera %.9g,%.9g,%.9g,%.9g\n", c->fx, c->fy, c->cx, c->cy);
+        } else {
+            fputs("no camera_info\n", out);
+        }
+    } else if (info->with) {
         fprintf(out, "  first cloud, on %s: %lld points,", info->with->name, (long long)info->cloud.rows);
         for (int k = 0; k < info->cloud.columns; k++) {
             fprintf(out, "%s%s", pcgpu_column_is_remainder(&info->cloud, k) ? "" : " ",
                     pcgpu_column_is_remainder(&info->cloud, k) ? "" : info->cloud.names[k]);
         }
         fputc('\n', out);
+    }
+    for (int i = 0; (t = pc_recording_topic(info->recording, i)); i++) {
+        if (pc_message_is_path(t->kind) && t->count > 0) {
+            fprintf(out, "  trajectory: %s/.%s%s\n", j->names[0], t->name[0] == '/' ? "" : "/", t->name);
+        }
     }
     char *rest = NULL;
     for (char *line = odd ? strtok_r(odd, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest)) {
@@ -160,7 +196,7 @@ int info_recording(job *j, FILE *stream) {
     }
     if (status == PCGPU_OK) {
         measure(&info);
-        status = info.with ? read_first(j, &file, &info) : PCGPU_OK;
+        status = info.with ? read_first(&file, &info) : PCGPU_OK;
     }
     const int code = job_code(j, status);
     if (code == EXIT_DONE) {
@@ -174,6 +210,7 @@ int info_recording(job *j, FILE *stream) {
         text_free(&odd);
     }
     pcgpu_cloud_free(&info.cloud);
+    pcgpu_depth_free(&info.image);
     pc_recording_close(info.recording);
     pc_bytes_free(&bytes);
     return code;

@@ -1,8 +1,10 @@
-/* Recordings as inputs: a recording stands for its clouds, as a folder stands for its files. Cloud 12 of drive.mcap is
- * the input drive.mcap/./000012, that of a recording below a folder FOLDER/./SUB/drive.mcap/000012. */
+/* Recordings as inputs: a recording stands for its clouds, or depth images, as a folder stands for its files. Cloud 12
+ * of drive.mcap is the input drive.mcap/./000012, that of a recording below a folder FOLDER/./SUB/drive.mcap/000012.
+ * The poses on its topic /odom are the trajectory drive.mcap/./odom. */
 #ifndef RECORDINGS_H
 #define RECORDINGS_H
 
+#include "pcgpu.h"
 #include "reason.h"
 
 #include <stdint.h>
@@ -22,8 +24,12 @@ bool recording_list(const char *path, const char *between, const recording_optio
                     reason *why);
 /* Whether an input is a cloud of a recording; opens the recording if it is not open. */
 bool recording_holds(const char *input);
-/* The cloud as a stream that pcgpu_read takes, and its time of measurement. False: the input is not one; NULL: `why`.
- * Any thread may call it. */
+/* The format of the cloud as a stream; NULL: the input is no cloud of a recording. */
+const char *recording_format(const char *input);
+/* The camera of the depth images that the input is of. False: the recording has none. */
+bool recording_camera(const char *input, pcgpu_camera *camera);
+/* The cloud as a stream that pcgpu_read takes, and its time of measurement, or the poses of a topic as lines. False: the
+ * input is neither; NULL: `why`. Any thread may call it. */
 bool recording_stream(const char *input, FILE **stream, double *seconds, reason *why);
 /* The time of an input in the log. False: it is no cloud of a recording. */
 bool recording_time(const char *input, double *seconds);

@@ -21,7 +21,8 @@ static const pcgpu_format_info *content_format(const char *path, reason *why) {
 
 const pcgpu_format_info *input_format(const session *s, const char *path) {
     reason why;
-    const pcgpu_format_info *named = recording_holds(path) ? pcgpu_format_by_name("mcap") : pcgpu_format_of_path(path);
+    const char *recorded = recording_format(path);
+    const pcgpu_format_info *named = recorded ? pcgpu_format_by_name(recorded) : pcgpu_format_of_path(path);
     return s->options->format     ? pcgpu_format_by_name(s->options->format)
            : named                ? named
            : path_is_stream(path) ? pcgpu_format_by_name("bin")

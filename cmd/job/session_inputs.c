@@ -144,6 +144,29 @@ static bool check_recordings(const session *s, reason *why) {
            refuse(why, "--format is for files, and recordings say what is in them; leave it out");
 }
 
+/* Takes the camera of the recordings, unless one is given. */
+static bool take_camera(session *s, reason *why) {
+    pcgpu_camera found, other;
+    int with = -1;
+    if (!option_by_name("camera", s->command->bit) || option_given(s->options, "camera", s->command)) {
+        return true;
+    }
+    for (int i = 0; i < s->input_count; i++) {
+        if (recording_camera(s->inputs[i], with < 0 ? &found : &other)) {
+            if (with >= 0 && memcmp(&found, &other, sizeof found) != 0) {
+                return refuse(why, "%s and %s have different cameras; give --camera, or one recording", s->inputs[with],
+                              s->inputs[i]);
+            }
+            with = with < 0 ? i : with;
+        }
+    }
+    if (with >= 0) {
+        s->options->camera = found;
+        option_found(s->options, "camera", s->command);
+    }
+    return true;
+}
+
 bool session_check_inputs(session *s, reason *why) {
     int dashes = 0;
     recordings_use_topic(s->options->topic);
@@ -153,7 +176,7 @@ bool session_check_inputs(session *s, reason *why) {
     for (int i = 0; option_at(i); i++) {
         dashes += name_standard_input(s, option_at(i));
     }
-    if (!read_once(dashes, why) || !count_inputs(s, why)) {
+    if (!read_once(dashes, why) || !count_inputs(s, why) || !take_camera(s, why)) {
         return false;
     }
     for (int i = 0; i < s->input_count; i++) {

@@ -12,7 +12,7 @@
     DO(bin)                                                                                                            \
     DO(ply)                                                                                                            \
     DO(ply_ascii)                                                                                                      \
-    DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(mcap) DO(bag) DO(gzip) DO(label)
+    DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(mcap) DO(bag) DO(db3) DO(gzip) DO(label)
 #define DECLARE(NAME) extern const pc_format pc_format_##NAME;
 #define ADDRESS(NAME) &pc_format_##NAME,
 EACH(DECLARE)
@@ -67,7 +67,6 @@ typedef struct magic {
 #define BYTES(TEXT) TEXT, sizeof TEXT - 1
 #define PDAL        "convert it first, such as by: pdal translate FILE out.ply"
 #define MESH        "convert it first, such as by: assimp export FILE out.ply"
-#define BAG2        "convert it to MCAP: ros2 bag convert"
 #define PACKETS     "export the frames as .pcd or .csv with the sensor's own tool"
 #define NUMPY       "save the array of points with numpy.save as .npy"
 #define DEPTH       "a depth image is .png or .pgm of 16 bits, so export it as one of them"
@@ -85,7 +84,6 @@ static const magic magics[] = {
     {BYTES("OFF\n"), "OFF", MESH},
     {BYTES("\x89HDF\r\n\x1a\n"), "HDF5", NUMPY},
     {BYTES("#ROSBAG V1"), "a ROS bag of version 1", "convert it first: rosbag fix FILE new.bag"},
-    {BYTES("SQLite format 3"), "an SQLite database, such as a ROS 2 bag", BAG2},
     {BYTES("\xd4\xc3\xb2\xa1"), "captured packets (pcap)", PACKETS},
     {BYTES("\xa1\xb2\xc3\xd4"), "captured packets (pcap)", PACKETS},
     {BYTES("\x4d\x3c\xb2\xa1"), "captured packets (pcap)", PACKETS},
@@ -116,7 +114,6 @@ static const struct {
     {".glb", "glTF", MESH},
     {".gltf", "glTF", MESH},
     {".drc", "Draco", "convert it first, such as by: draco_decoder -i FILE -o out.ply"},
-    {".db3", "a ROS 2 bag", BAG2},
     {".pcap", "captured packets", PACKETS},
     {".pcapng", "captured packets", PACKETS},
     {".h5", "HDF5", NUMPY},

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-static const pc_container *const containers[] = {&pc_container_mcap, &pc_container_bag};
+static const pc_container *const containers[] = {&pc_container_mcap, &pc_container_bag, &pc_container_db3};
 enum { CONTAINERS = sizeof containers / sizeof containers[0] };
 
 /* ---- chunks that are in memory ----------------------------------------------------------------------------------- */
@@ -148,6 +148,37 @@ bool pc_recording_begins(const void *head, size_t size) {
     return container_of(head, size);
 }
 
+/* Expands a file that is compressed as a whole, such as FILE.db3.zstd of ROS 2. */
+static pcgpu_status expand(pc_recording *r, const pc_file *file) {
+    PC_TRY(pc_recording_load(r, file, 0, r->size, &r->expanded));
+    PC_TRY(pc_unpack_zstd(file, &r->expanded));
+    r->bytes = r->expanded.data;
+    r->size = r->expanded.size;
+    return PCGPU_OK;
+}
+
+/* Whether the first message of an image topic that can be read has depths. */
+static bool has_depths(pc_recording *r, const pc_file *file, int topic) {
+    pc_message message;
+    for (int64_t i = 0; i < r->entries; i++) {
+        if (((const pc_entry *)r->entry.memory)[i].topic == topic &&
+            pc_recording_message(r, file, i, &message) == PCGPU_OK) {
+            const bool has = pc_message_is_depth(&message);
+            pc_recording_release(r, &message);
+            return has;
+        }
+    }
+    return false;
+}
+
+static void settle_images(pc_recording *r, const pc_file *file) {
+    for (int i = 0; i < r->topics; i++) {
+        pc_topic *t = pc_recording_topics(r) + i;
+        const bool image = t->kind == PC_MESSAGE_IMAGE || t->kind == PC_MESSAGE_PNG;
+        t->kind = image && !has_depths(r, file, i) ? PC_MESSAGE_OTHER : t->kind;
+    }
+}
+
 static pcgpu_status open_recording(pc_recording *r, const pc_file *file) {
     size_t there = 0;
     if (!open_cache(r)) {
@@ -155,12 +186,18 @@ static pcgpu_status open_recording(pc_recording *r, const pc_file *file) {
     }
     PC_TRY(pc_recording_open_file(r, file));
     const unsigned char *head = pc_recording_peek(r, 0, 0, &there);
+    if (head && r->path && pc_zstd_begins(head, there)) {
+        PC_TRY(expand(r, file));
+        head = pc_recording_peek(r, 0, 0, &there);
+    }
     r->container = head ? container_of(head, there) : NULL;
     if (!r->container) {
-        return pc_fail_format(file, there == 0 ? "is empty; give a recording: .mcap or .bag"
-                                               : "is not a recording; give one of MCAP (.mcap) or ROS 1 (.bag)");
+        return pc_fail_format(file, there == 0 ? "is empty; give a recording: .mcap, .bag or .db3"
+                                               : "is not a recording; give one of MCAP, ROS 1 (.bag) or ROS 2 (.db3)");
     }
-    return r->container->index(r, file);
+    PC_TRY(r->container->index(r, file));
+    settle_images(r, file);
+    return PCGPU_OK;
 }
 
 pcgpu_status pc_recording_open(const pc_file *file, const char *path, const pc_bytes *bytes, pc_recording **recording) {
@@ -191,7 +228,9 @@ void pc_recording_close(pc_recording *r) {
         free(pc_recording_topics(r)[i].name);
         free(pc_recording_topics(r)[i].type);
     }
+    pc_recording_close_database(r); /* whose bytes may be those of the file */
     pc_recording_close_file(r);
+    pc_bytes_free(&r->expanded);
     pc_buffer *const buffers[] = {&r->topic, &r->channel, &r->chunk, &r->entry, &r->schema, &r->window};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++) {
         pc_buffer_free(buffers[i]);
@@ -199,7 +238,7 @@ void pc_recording_close(pc_recording *r) {
     free(r);
 }
 
-/* ---- clouds ------------------------------------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 const char *pc_recording_container(const pc_recording *r) {
     return r->container->name;
@@ -216,11 +255,20 @@ static int by_time(const void *a, const void *b) {
                                   : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-int64_t pc_recording_choose(pc_recording *r, const char *topic) {
+int64_t pc_recording_clouds(const pc_recording *r) {
+    int64_t clouds = 0;
+    for (int i = 0; i < r->topics; i++) {
+        clouds += pc_message_is_cloud(pc_recording_topics(r)[i].kind) ? pc_recording_topics(r)[i].count : 0;
+    }
+    return clouds;
+}
+
+int64_t pc_recording_choose(pc_recording *r, const char *topic, bool path) {
     pc_entry *entries = r->entry.memory;
     int64_t kept = 0;
     for (int64_t i = 0; i < r->entries; i++) {
-        if (strcmp(pc_recording_topics(r)[entries[i].topic].name, topic) == 0) {
+        const pc_topic *t = pc_recording_topics(r) + entries[i].topic;
+        if ((path ? pc_message_is_path(t->kind) : pc_message_is_cloud(t->kind)) && strcmp(t->name, topic) == 0) {
             entries[kept++] = entries[i];
         }
     }

@@ -1,7 +1,8 @@
-/* Recordings of robots: containers of messages (MCAP, ROS 1 .bag 2.0), and the clouds among the messages.
+/* Recordings of robots: containers of messages (MCAP, ROS 1 .bag 2.0, ROS 2 .db3), and the clouds, depth images and
+ * poses among the messages.
  *
  * A container is one file recording_NAME.c and a row of the table in recording.c. It finds the topics and, for each
- * message with a cloud, the chunk that has it; a chunk is read and expanded when a message of it is wanted. Threads
+ * message of a known kind, the chunk that has it; a chunk is read and expanded when a message of it is wanted. Threads
  * share a recording: a chunk that several of them need is expanded once. */
 #ifndef PC_RECORDING_H
 #define PC_RECORDING_H
@@ -9,13 +10,31 @@
 #include "buffer.h"
 #include "io.h"
 
-typedef enum pc_message_kind { PC_MESSAGE_OTHER, PC_MESSAGE_POINTS, PC_MESSAGE_LIVOX } pc_message_kind;
+typedef enum pc_message_kind {
+    PC_MESSAGE_OTHER,
+    PC_MESSAGE_POINTS,
+    PC_MESSAGE_LIVOX,
+    PC_MESSAGE_IMAGE, /* of depth, by its first message; others are OTHER */
+    PC_MESSAGE_PNG,   /* the same, compressed */
+    PC_MESSAGE_CAMERA,
+    PC_MESSAGE_POSE,      /* PoseStamped, with covariance or not */
+    PC_MESSAGE_TRANSFORM, /* Odometry, TransformStamped: a name is before the pose */
+    PC_MESSAGE_POSITION   /* NavSatFix: latitude, longitude, height */
+} pc_message_kind;
+
+/* A cloud or a depth image, which becomes a cloud. */
+static inline bool pc_message_is_cloud(pc_message_kind kind) {
+    return kind >= PC_MESSAGE_POINTS && kind <= PC_MESSAGE_PNG;
+}
+static inline bool pc_message_is_path(pc_message_kind kind) {
+    return kind >= PC_MESSAGE_POSE;
+}
 
 /* Times are those of the log, in nanoseconds. */
 typedef struct pc_topic {
     char *name, *type;
-    bool cdr;                   /* serialized by CDR, as ROS 2 does; else as ROS 1 does, or in words of others */
-    pc_message_kind kind;       /* OTHER: no cloud */
+    bool cdr; /* serialized by CDR, as ROS 2 does; else as ROS 1 does, or in words of others */
+    pc_message_kind kind;
     int64_t count;              /* messages, in the order of the file: */
     int64_t first, last;        /* the lowest and the highest time */
     int64_t before;             /* of the last one */
@@ -23,7 +42,7 @@ typedef struct pc_topic {
     int64_t backward, furthest; /* messages that are earlier than the one before, and by how much at most */
 } pc_topic;
 
-/* A message with a cloud, as it lies in a chunk. */
+/* A message as it lies in a chunk. */
 typedef struct pc_message {
     const pc_topic *topic;
     int64_t time; /* of the log */
@@ -43,28 +62,23 @@ pcgpu_status pc_recording_open(const pc_file *file, const char *path, const pc_b
 void pc_recording_close(pc_recording *r);
 const char *pc_recording_container(const pc_recording *r);
 const pc_topic *pc_recording_topic(const pc_recording *r, int i); /* NULL past the last */
-/* Keeps the clouds of the topics with this name and puts them in the order of their times. Returns their number. */
-int64_t pc_recording_choose(pc_recording *r, const char *topic);
-int64_t pc_recording_time(const pc_recording *r, int64_t i); /* of cloud i, after pc_recording_choose */
+/* The clouds of all topics. */
+int64_t pc_recording_clouds(const pc_recording *r);
+/* The camera that the recording has for the depth images of a topic: that of the first camera_info beside it, in
+ * millimetres. False: none. Before pc_recording_choose. */
+bool pc_recording_camera(pc_recording *r, const pc_file *file, const char *topic, pcgpu_camera *camera);
+/* Keeps the clouds, or the poses and positions, of the topics with this name, and puts them in the order of their
+ * times. Returns their number. */
+int64_t pc_recording_choose(pc_recording *r, const char *topic, bool path);
+int64_t pc_recording_time(const pc_recording *r, int64_t i); /* of message i, after pc_recording_choose */
 
-/* Cloud i, whose bytes are kept until it is released. Any thread may call both, with a context of its own in `file`.
+/* Message i, whose bytes are kept until it is released. Any thread may call both, with a context of its own in `file`.
  * Errors: IO, MEMORY, FORMAT; there is then nothing to release. */
 pcgpu_status pc_recording_message(pc_recording *r, const pc_file *file, int64_t i, pc_message *message);
 void pc_recording_release(pc_recording *r, pc_message *message);
 
 /* "zstd, lz4, bzip2", or "none": what this build expands. */
 const char *pc_recording_libraries(void);
-
-/* ---- messages: recording_message.c ------------------------------------------------------------------------------- */
-
-pc_message_kind pc_message_kind_of(const char *type);
-/* The time of measurement that the header of the message states, else that of the log. */
-int64_t pc_message_stamp(const pc_message *message);
-/* `bytes` hold the message, and their memory may move into the cloud. Errors: FORMAT, MEMORY. */
-pcgpu_status pc_message_to_cloud(const pc_file *file, const pc_message *message, pc_bytes *bytes, pcgpu_cloud *cloud);
-
-/* recording_mcap.c: a copy of the message as a stream that pcgpu_read takes, an .mcap. Errors: MEMORY. */
-pcgpu_status pc_message_stream(const pc_file *file, const pc_message *message, FILE **stream);
 
 /* ---- numbers in bytes that may be too few: recording_cursor.c ---------------------------------------------------- */
 
@@ -77,8 +91,33 @@ typedef struct pc_cursor {
 } pc_cursor;
 
 uint64_t pc_take(pc_cursor *c, size_t bytes); /* a number of 1, 2, 4 or 8 bytes */
+double pc_take_double(pc_cursor *c);
 pc_span pc_take_bytes(pc_cursor *c, uint64_t bytes);
 pc_span pc_take_text(pc_cursor *c); /* a length of 4 bytes, and as many */
+
+/* ---- messages: recording_message.c ------------------------------------------------------------------------------- */
+
+pc_message_kind pc_message_kind_of(const char *type);
+/* The time of measurement that the header of the message states, else that of the log. */
+int64_t pc_message_stamp(const pc_message *message);
+/* `bytes` hold the message, and their memory may move into the cloud. Errors: FORMAT, MEMORY. */
+pcgpu_status pc_message_to_cloud(const pc_file *file, const pc_message *message, pc_bytes *bytes, pcgpu_cloud *cloud);
+
+/* ---- messages as files that readers take: recording_stream.c ----------------------------------------------------- */
+
+/* The format that a cloud gets as a stream: "mcap"; "pgm" or "png" of a depth image. */
+const char *pc_message_format(pc_message_kind kind);
+/* A copy of the cloud as a stream. Depths in metres become millimetres. Errors: MEMORY, FORMAT. */
+pcgpu_status pc_message_stream(const pc_file *file, const pc_message *message, FILE **stream);
+/* Writes the chosen poses as lines: TUM, or a .csv of time, latitude, longitude, height for positions, with its names
+ * (`head`). Errors: IO, MEMORY, FORMAT. */
+pcgpu_status pc_recording_path(pc_recording *r, const pc_file *file, bool head, FILE *out);
+/* recording_mcap.c: an .mcap of one message. False without memory. */
+bool pc_put_mcap(FILE *out, const pc_message *message);
+/* recording_message.c: the reader of a message after its header, and the time of measurement there; and whether the
+ * image has depths. */
+pc_cursor pc_message_open(const pc_message *message, int64_t *stamp);
+bool pc_message_is_depth(const pc_message *message);
 
 /* ---- for containers ---------------------------------------------------------------------------------------------- */
 
@@ -119,7 +158,10 @@ typedef struct pc_container {
     pcgpu_status (*load)(pc_recording *r, const pc_file *file, const pc_chunk *chunk, pc_bytes *out);
 } pc_container;
 
-extern const pc_container pc_container_mcap, pc_container_bag;
+extern const pc_container pc_container_mcap, pc_container_bag, pc_container_db3;
+#define PC_MCAP_BEGINS "\x89MCAP0\r\n"
+#define PC_BAG_BEGINS  "#ROSBAG V2.0\n"
+#define PC_DB3_BEGINS  "SQLite format 3" /* and a zero byte */
 
 typedef struct pc_entry {
     int64_t time;
@@ -133,6 +175,8 @@ struct pc_recording {
     int fd;                     /* -1: in memory */
     const unsigned char *bytes; /* NULL: in a file */
     uint64_t size;
+    pc_bytes expanded; /* of a file that is compressed as a whole */
+    void *database;    /* of a .db3; NULL: not open */
     int topics, channels, schemas;
     int64_t chunks, entries;
     pc_buffer topic, channel, chunk, entry, schema; /* pc_topic, pc_channel, pc_chunk, pc_entry; names of types */
@@ -157,6 +201,7 @@ pcgpu_status pc_recording_load(pc_recording *r, const pc_file *file, uint64_t at
 pcgpu_status pc_recording_add_channel(pc_recording *r, const pc_file *file, uint64_t id, pc_span name, pc_span type,
                                       pc_span encoding);
 pc_topic *pc_recording_channel(const pc_recording *r, uint64_t id); /* NULL: none */
+pcgpu_status pc_recording_add_chunk(pc_recording *r, const pc_file *file, pc_chunk chunk);
 /* Adds a message of the last chunk. */
 pcgpu_status pc_recording_add(pc_recording *r, const pc_file *file, pc_topic *topic, int64_t time, uint64_t offset);
 /* The bytes from a record on that are known, as by pc_recording_peek; NULL: no whole record is there. */
@@ -177,5 +222,11 @@ pcgpu_status pc_fail_chunk(const pc_file *file, uint64_t at,
  * Errors: FORMAT, MEMORY, IO (a library is missing). */
 pcgpu_status pc_unpack(pc_recording *r, const pc_file *file, uint64_t at, const char *method, pc_bytes *packed,
                        uint64_t size, pc_bytes *out);
+bool pc_zstd_begins(const void *data, size_t size);
+/* Expands bytes of zstd, whose size is not declared elsewhere, in place. Errors: FORMAT, MEMORY, IO (the library is
+ * missing); there is then nothing to free. */
+pcgpu_status pc_unpack_zstd(const pc_file *file, pc_bytes *bytes);
+/* recording_db3.c */
+void pc_recording_close_database(pc_recording *r);
 
 #endif

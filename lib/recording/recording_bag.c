@@ -5,8 +5,6 @@
 
 enum { OP_MESSAGE = 2, OP_HEADER, OP_INDEX, OP_CHUNK, OP_CHUNK_INFO, OP_CONNECTION };
 
-static const char magic[] = "#ROSBAG V2.0\n";
-
 static pc_cursor cursor_of(pc_span span) {
     return (pc_cursor){.data = (const unsigned char *)span.p, .size = span.n};
 }
@@ -94,7 +92,7 @@ static pcgpu_status load_bag(pc_recording *r, const pc_file *file, const pc_chun
 }
 
 static pcgpu_status index_bag(pc_recording *r, const pc_file *file) {
-    const uint64_t begin = sizeof magic - 1;
+    const uint64_t begin = sizeof PC_BAG_BEGINS - 1;
     size_t there;
     pc_record rec;
     const unsigned char *p = pc_recording_record(r, begin, &rec, &there);
@@ -110,4 +108,4 @@ static pcgpu_status index_bag(pc_recording *r, const pc_file *file) {
     return pc_recording_walk(r, file, begin, at > 0 && (uint64_t)r->channels == connections);
 }
 
-const pc_container pc_container_bag = {"bag", magic, 0, index_bag, take_bag, add_bag, load_bag};
+const pc_container pc_container_bag = {"bag", PC_BAG_BEGINS, 0, index_bag, take_bag, add_bag, load_bag};

@@ -16,6 +16,13 @@ uint64_t pc_take(pc_cursor *c, size_t bytes) {
     return pc_load_bits(c->data + c->at - bytes, bytes, c->swap);
 }
 
+double pc_take_double(pc_cursor *c) {
+    const uint64_t bits = pc_take(c, 8);
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
 pc_span pc_take_bytes(pc_cursor *c, uint64_t bytes) {
     if (!has(c, bytes)) {
         return (pc_span){"", 0};

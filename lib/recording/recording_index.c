@@ -187,6 +187,15 @@ static void measure(pc_topic *t, int64_t time) {
     t->before = time;
 }
 
+pcgpu_status pc_recording_add_chunk(pc_recording *r, const pc_file *file, pc_chunk chunk) {
+    pc_chunk *chunks = pc_buffer_take(&r->chunk, (size_t)(r->chunks + 1) * sizeof *chunks, true);
+    if (!chunks) {
+        return pc_fail_file_memory(file, sizeof *chunks);
+    }
+    chunks[r->chunks++] = chunk;
+    return PCGPU_OK;
+}
+
 pcgpu_status pc_recording_add(pc_recording *r, const pc_file *file, pc_topic *topic, int64_t time, uint64_t offset) {
     measure(topic, time < 0 ? 0 : time); /* no difference overflows */
     if (topic->kind == PC_MESSAGE_OTHER) {
@@ -233,17 +242,10 @@ pcgpu_status pc_recording_add_records(pc_recording *r, const pc_file *file, cons
     return PCGPU_OK;
 }
 
-/* A chunk, which is expanded to find its messages unless `indexed`, and left out when it is damaged. */
-static pcgpu_status add_chunk(pc_recording *r, const pc_file *file, pc_chunk chunk, bool indexed, int64_t *damaged) {
+/* Expands the last chunk to find its messages; it is left out when it is damaged. */
+static pcgpu_status add_content(pc_recording *r, const pc_file *file, int64_t *damaged) {
     pc_bytes bytes;
-    pc_chunk *chunks = pc_buffer_take(&r->chunk, (size_t)(r->chunks + 1) * sizeof *chunks, true);
-    if (!chunks) {
-        return pc_fail_file_memory(file, sizeof *chunks);
-    }
-    chunks[r->chunks++] = chunk;
-    if (indexed) {
-        return PCGPU_OK;
-    }
+    const pc_chunk chunk = ((const pc_chunk *)r->chunk.memory)[r->chunks - 1];
     pcgpu_status status = r->container->load(r, file, &chunk, &bytes);
     if (status == PCGPU_ERROR_FORMAT) {
         ++*damaged;
@@ -262,7 +264,7 @@ static void warn(const pc_recording *r, const pc_file *file, bool cut, uint64_t 
     }
     if (cut) {
         pc_warn(file, "ends in the middle, at byte %llu: the %lld messages before are read, %lld of them with clouds",
-                (unsigned long long)at, (long long)messages, (long long)r->entries);
+                (unsigned long long)at, (long long)messages, (long long)pc_recording_clouds(r));
     }
     if (damaged > 0) {
         pc_warn(file, "%lld of %lld chunks are damaged, and their messages are left out; copy the recording again",
@@ -282,13 +284,13 @@ pcgpu_status pc_recording_walk(pc_recording *r, const pc_file *file, uint64_t at
             continue;
         }
         if (message || rec.kind == PC_RECORD_CHUNK) {
-            size_t unused;
-            indexed = message ||
-                      (known && pc_recording_record(r, at + rec.size, &next, &unused) && next.kind == PC_RECORD_INDEX);
-            PC_TRY(add_chunk(r, file, (pc_chunk){at, rec.size}, indexed, &damaged));
-            p = message ? pc_recording_record(r, at, &next, &there) : p;
+            PC_TRY(pc_recording_add_chunk(r, file, (pc_chunk){at, rec.size}));
         }
-        if (p && (message || rec.kind == PC_RECORD_NAMES || (rec.kind == PC_RECORD_INDEX && indexed))) {
+        if (rec.kind == PC_RECORD_CHUNK) {
+            size_t unused;
+            indexed = known && pc_recording_record(r, at + rec.size, &next, &unused) && next.kind == PC_RECORD_INDEX;
+            PC_TRY(indexed ? PCGPU_OK : add_content(r, file, &damaged));
+        } else if (message || rec.kind == PC_RECORD_NAMES || (rec.kind == PC_RECORD_INDEX && indexed)) {
             PC_TRY(pc_recording_add_record(r, file, at, &rec, p, there));
         }
     }

@@ -8,8 +8,6 @@
 enum { FOOTER = 2, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, DATA_END = 15 };
 enum { MAGIC = 8, RECORD = 9, FOOTER_SIZE = RECORD + 20, MESSAGE_HEAD = 22, NAME = 128 };
 
-static const char magic[] = "\x89MCAP0\r\n";
-
 typedef struct schema {
     uint64_t id;
     char name[NAME];
@@ -78,7 +76,7 @@ static pcgpu_status read_summary(pc_recording *r, const pc_file *file) {
     pc_bytes summary;
     const uint64_t end = r->size > MAGIC + FOOTER_SIZE ? r->size - MAGIC - FOOTER_SIZE : 0;
     const unsigned char *p = end > 0 ? pc_recording_peek(r, end, FOOTER_SIZE + MAGIC, &there) : NULL;
-    const bool whole = p && p[0] == FOOTER && memcmp(p + FOOTER_SIZE, magic, MAGIC) == 0;
+    const bool whole = p && p[0] == FOOTER && memcmp(p + FOOTER_SIZE, PC_MCAP_BEGINS, MAGIC) == 0;
     const uint64_t begin = whole ? pc_load_number(p + RECORD, 8) : 0;
     const uint32_t crc = whole ? (uint32_t)pc_load_number(p + FOOTER_SIZE - 4, 4) : 0;
     if (begin == 0 || begin >= end) {
@@ -133,7 +131,8 @@ static pcgpu_status load_mcap(pc_recording *r, const pc_file *file, const pc_chu
     return pc_fail_chunk(file, chunk->at, "checksum");
 }
 
-const pc_container pc_container_mcap = {"mcap", magic, MESSAGE_HEAD, index_mcap, take_mcap, add_mcap, load_mcap};
+const pc_container pc_container_mcap = {"mcap",    PC_MCAP_BEGINS, MESSAGE_HEAD, index_mcap,
+                                        take_mcap, add_mcap,       load_mcap};
 
 /* ---- one message as an .mcap ------------------------------------------------------------------------------------- */
 
@@ -149,21 +148,15 @@ static bool put_record(FILE *out, int op, uint64_t size) {
     return put_number(out, (uint64_t)op, 1) && put_number(out, size, 8);
 }
 
-pcgpu_status pc_message_stream(const pc_file *file, const pc_message *m, FILE **stream) {
+bool pc_put_mcap(FILE *out, const pc_message *m) {
     const pc_topic *t = m->topic;
     const char *encoding = t->cdr ? "cdr" : "ros1";
-    const size_t type = strlen(t->type), name = strlen(t->name), all = type + name + m->size + 256;
-    FILE *out = *stream = fmemopen(NULL, all, "w+");
-    const bool good = out && fputs(magic, out) >= 0 && put_record(out, SCHEMA, 2 + 4 + type + 4 + 4) &&
-                      put_number(out, 1, 2) && put_text(out, t->type) && put_text(out, "") && put_text(out, "") &&
-                      put_record(out, CHANNEL, 4 + 4 + name + 4 + strlen(encoding) + 4) &&
-                      put_number(out, 1 << 16, 4) && put_text(out, t->name) && put_text(out, encoding) &&
-                      put_text(out, "") && put_record(out, MESSAGE, MESSAGE_HEAD + m->size) && put_number(out, 0, 6) &&
-                      put_number(out, (uint64_t)m->time, 8) && put_number(out, (uint64_t)m->time, 8) &&
-                      fwrite(m->data, 1, m->size, out) == m->size && put_record(out, DATA_END, 0) &&
-                      fseek(out, 0, SEEK_SET) == 0;
-    if (!good && out) {
-        fclose(out);
-    }
-    return good ? PCGPU_OK : pc_fail_file_memory(file, all);
+    const size_t type = strlen(t->type), name = strlen(t->name);
+    return fputs(PC_MCAP_BEGINS, out) >= 0 && put_record(out, SCHEMA, 2 + 4 + type + 4 + 4) && put_number(out, 1, 2) &&
+           put_text(out, t->type) && put_text(out, "") && put_text(out, "") &&
+           put_record(out, CHANNEL, 4 + 4 + name + 4 + strlen(encoding) + 4) && put_number(out, 1 << 16, 4) &&
+           put_text(out, t->name) && put_text(out, encoding) && put_text(out, "") &&
+           put_record(out, MESSAGE, MESSAGE_HEAD + m->size) && put_number(out, 0, 6) &&
+           put_number(out, (uint64_t)m->time, 8) && put_number(out, (uint64_t)m->time, 8) &&
+           fwrite(m->data, 1, m->size, out) == m->size && put_record(out, DATA_END, 0);
 }

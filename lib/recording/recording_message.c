@@ -1,5 +1,6 @@
-/* Messages with clouds: sensor_msgs/PointCloud2, and CustomMsg of the drivers of Livox, as ROS 1 serializes them
- * (packed, little-endian) and as ROS 2 does (CDR: aligned, either order, after four bytes that say which). */
+/* The kinds of messages, and those with clouds: sensor_msgs/PointCloud2, and CustomMsg of the drivers of Livox, as ROS 1
+ * serializes them (packed, little-endian) and as ROS 2 does (CDR: aligned, either order, after four bytes that say
+ * which). */
 #include "recording.h"
 
 pc_message_kind pc_message_kind_of(const char *type) {
@@ -8,7 +9,15 @@ pc_message_kind pc_message_kind_of(const char *type) {
         pc_message_kind kind;
     } kinds[] = {{"sensor_msgs", "PointCloud2", PC_MESSAGE_POINTS},
                  {"livox_ros_driver", "CustomMsg", PC_MESSAGE_LIVOX},
-                 {"livox_ros_driver2", "CustomMsg", PC_MESSAGE_LIVOX}};
+                 {"livox_ros_driver2", "CustomMsg", PC_MESSAGE_LIVOX},
+                 {"sensor_msgs", "Image", PC_MESSAGE_IMAGE},
+                 {"sensor_msgs", "CompressedImage", PC_MESSAGE_PNG},
+                 {"sensor_msgs", "CameraInfo", PC_MESSAGE_CAMERA},
+                 {"geometry_msgs", "PoseStamped", PC_MESSAGE_POSE},
+                 {"geometry_msgs", "PoseWithCovarianceStamped", PC_MESSAGE_POSE},
+                 {"geometry_msgs", "TransformStamped", PC_MESSAGE_TRANSFORM},
+                 {"nav_msgs", "Odometry", PC_MESSAGE_TRANSFORM},
+                 {"sensor_msgs", "NavSatFix", PC_MESSAGE_POSITION}};
     const char *slash = strchr(type, '/');
     const char *name = slash && strncmp(slash, "/msg/", 5) == 0 ? slash + 4 : slash; /* ROS 2 */
     for (size_t i = 0; name && i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -48,10 +57,17 @@ static int64_t take_header(pc_cursor *c, bool cdr) {
     return stamp;
 }
 
-int64_t pc_message_stamp(const pc_message *message) {
+pc_cursor pc_message_open(const pc_message *message, int64_t *stamp) {
     pc_cursor c = open_message(message);
-    const int64_t stamp = take_header(&c, message->topic->cdr);
-    return stamp > 0 && !c.bad ? stamp : message->time;
+    const int64_t time = take_header(&c, message->topic->cdr);
+    *stamp = time > 0 && !c.bad ? time : message->time;
+    return c;
+}
+
+int64_t pc_message_stamp(const pc_message *message) {
+    int64_t stamp;
+    pc_message_open(message, &stamp);
+    return stamp;
 }
 
 /* ---- PointCloud2 ------------------------------------------------------------------------------------------------- */
@@ -201,8 +217,8 @@ static pcgpu_status read_livox(const pc_file *file, const pc_message *m, pc_curs
 }
 
 pcgpu_status pc_message_to_cloud(const pc_file *file, const pc_message *message, pc_bytes *bytes, pcgpu_cloud *cloud) {
-    pc_cursor c = open_message(message);
-    take_header(&c, message->topic->cdr);
+    int64_t unused;
+    const pc_cursor c = pc_message_open(message, &unused);
     if (c.bad) {
         return fail_message(file, message);
     }

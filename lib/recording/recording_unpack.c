@@ -79,6 +79,9 @@ const char *pc_recording_libraries(void) {
 #if PC_BZIP2
                                 ", bzip2"
 #endif
+#if PC_SQLITE
+                                ", sqlite"
+#endif
         ;
     return sizeof names > 1 ? names + 2 : "none";
 }
@@ -86,6 +89,11 @@ const char *pc_recording_libraries(void) {
 pcgpu_status pc_fail_chunk(const pc_file *file, uint64_t at, const char *what) {
     return pc_fail_format(file, "the %s of the chunk at byte %llu is wrong; the recording is damaged, so copy it again",
                           what, (unsigned long long)at);
+}
+
+static pcgpu_status fail_library(const pc_file *file, const char *method, const char *package) {
+    return pc_fail_file(file, PCGPU_ERROR_IO,
+                        "is compressed by %s, which this build does not expand; build pcgpu with %s", method, package);
 }
 
 static pcgpu_status unpack(const pc_file *file, uint64_t at, const char *method, const pc_bytes *packed, uint64_t size,
@@ -102,10 +110,7 @@ static pcgpu_status unpack(const pc_file *file, uint64_t at, const char *method,
                               (unsigned long long)at, shown.text);
     }
     if (!methods[i].unpack) {
-        return pc_fail_file(file, PCGPU_ERROR_IO,
-                            "is compressed by %s, which this build does not expand; build pcgpu "
-                            "with %s",
-                            method, methods[i].package);
+        return fail_library(file, method, methods[i].package);
     }
     if (size > pc_bytes_limit() || size / methods[i].most > packed->size) {
         return pc_fail_chunk(file, at, "declared size");
@@ -131,3 +136,57 @@ pcgpu_status pc_unpack(pc_recording *r, const pc_file *file, uint64_t at, const 
     pc_recording_unload(r, packed);
     return status;
 }
+
+/* ---- zstd of a size that only the frames know --------------------------------------------------------------------- */
+
+bool pc_zstd_begins(const void *data, size_t size) {
+    static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+    return size >= sizeof magic && memcmp(data, magic, sizeof magic) == 0;
+}
+
+#if PC_ZSTD
+/* Expands all frames. `out` grows. */
+static pcgpu_status expand_frames(const pc_file *file, ZSTD_DStream *stream, const pc_bytes *packed, pc_bytes *out) {
+    ZSTD_inBuffer in = {packed->data, packed->size, 0};
+    ZSTD_outBuffer to = {NULL, 0, 0};
+    size_t more = 1;
+    while (in.pos < in.size || more) {
+        if (to.pos == to.size) {
+            const size_t size = to.size ? 2 * to.size : 8 * packed->size + (1 << 16);
+            unsigned char *grown = size < pc_bytes_limit() ? realloc(out->data, size + 1) : NULL;
+            if (!grown) {
+                return pc_fail_file_memory(file, size);
+            }
+            out->data = grown;
+            to.dst = grown;
+            to.size = size;
+        }
+        const size_t before = in.pos + to.pos;
+        more = ZSTD_decompressStream(stream, &to, &in);
+        if (ZSTD_isError(more) || (in.pos + to.pos == before && to.pos < to.size)) { /* damaged, or cut */
+            return pc_fail_format(file, "its zstd data are damaged or cut short; copy the recording again");
+        }
+    }
+    out->size = to.pos;
+    return PCGPU_OK;
+}
+
+pcgpu_status pc_unpack_zstd(const pc_file *file, pc_bytes *bytes) {
+    pc_bytes out = {0};
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    const pcgpu_status status =
+        stream ? expand_frames(file, stream, bytes, &out) : pc_fail_file_memory(file, sizeof out);
+    ZSTD_freeDStream(stream);
+    pc_bytes_free(bytes);
+    if (status != PCGPU_OK) {
+        pc_bytes_free(&out);
+    }
+    *bytes = out;
+    return status;
+}
+#else
+pcgpu_status pc_unpack_zstd(const pc_file *file, pc_bytes *bytes) {
+    pc_bytes_free(bytes);
+    return fail_library(file, "zstd", "libzstd-dev");
+}
+#endif
