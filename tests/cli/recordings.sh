@@ -1,11 +1,12 @@
 # Recordings as inputs: a recording stands for its clouds. tests/oracle/test_recordings.py has their values. testdata/recordings
 # has clouds on two topics: four of /front/points, 0.1 s from one to the next, and two of /rear/points.
 . "${0%/*}/lib.sh"
-cp "$PCGPU_SOURCE/testdata/recordings/two.mcap" "$PCGPU_SOURCE/testdata/recordings/two.bag" .
+cp "$PCGPU_SOURCE"/testdata/recordings/two.* .
 cp two.mcap no_name
 
 # Several topics: one is named. The names of outputs are the numbers of the clouds.
-for FILE in two.mcap two.bag no_name; do
+case $("$PCGPU" --version -v) in *sqlite*) DB3=two.db3 ;; *) DB3= ;; esac
+for FILE in two.mcap two.bag $DB3 no_name; do
     expect 2 pcgpu convert $FILE -o x/
     stderr_is "pcgpu: $FILE: has clouds on several topics; give --topic NAME, one of: /front/points, /rear/points"
     expect 2 pcgpu convert $FILE -o x/ --topic /nowhere
@@ -17,6 +18,7 @@ done
 for I in 0 1 2 3; do
     same two.mcap.out/00000$I.ply two.bag.out/00000$I.ply
     same two.mcap.out/00000$I.ply no_name.out/00000$I.ply
+    [ -z "$DB3" ] || same two.mcap.out/00000$I.ply $DB3.out/00000$I.ply
     makes one.ply two.bag.out/00000$I.ply pcgpu convert --topic /front/points two.mcap/./00000$I -f -o one.ply
     quiet pcgpu convert --topic /front/points -f -o one.csv two.bag/./00000$I
     [ "$(head -n 2 one.csv | tail -n 1)" = "$(awk -v i=$I 'BEGIN { printf "%g,%g,%g,0,0,0", i, 0 - i / 4, i / 2 }')" ] || die "cloud $I: $(head -n 2 one.csv)"
@@ -24,7 +26,7 @@ for I in 0 1 2 3; do
 done
 
 # On standard input; a folder, whose recordings have folders of their own; a folder of ROS 2; a list of names; a batch; odometry.
-for FILE in two.mcap two.bag; do
+for FILE in two.mcap two.bag $DB3; do
     pcgpu convert --topic /rear/points - -o in/ -f < $FILE > "$OUT" 2> "$ERR"
     expected 0 $?
     only_two=$(ls in)
@@ -79,7 +81,7 @@ expect 0 pcgpu info two.bag
 stdout_has '^two.bag: recording, bag, 6 messages, 0.300 s from 2023-11-14 22:13:20 UTC'
 stdout_has '^  /front/points +sensor_msgs/PointCloud2 +4 +10 +0.000 +0.300$'
 stdout_has '^  first cloud, on /front/points: 12 points, x y z intensity t ring$'
-says '"name": "/rear/points", "type": "sensor_msgs/msg/PointCloud2", "clouds": true, "messages": 2, "rate": 10' pcgpu info two.mcap --json -
+says '"name": "/rear/points", "type": "sensor_msgs/msg/PointCloud2", "clouds": true, "poses": false, "messages": 2, "rate": 10' pcgpu info two.mcap --json -
 stdout_has '"points": 12, "columns": \["x", "y", "z", "intensity", "t", "ring"\], "odd": null'
 
 # Damage. A byte of the points: a checksum of MCAP finds it, and the other clouds are read. An empty file, text, and files that
@@ -87,13 +89,18 @@ stdout_has '"points": 12, "columns": \["x", "y", "z", "intensity", "t", "ring"\]
 cp two.mcap bad.mcap && printf 'X' | dd of=bad.mcap bs=1 seek=700 conv=notrunc 2> /dev/null
 expect 1 pcgpu convert bad.mcap --topic /front/points -o bad/
 stderr_has 'bad.mcap/./00000[0-9]: the checksum of the chunk at byte [0-9]+ is wrong; the recording is damaged, so copy it again'
+printf 'SQLite format 3\0' > short.db3 && printf '(\265/\375 and so on' > bad.db3.zstd
+expect 1 pcgpu convert short.db3 -o x.ply
+stderr_has '^pcgpu: short.db3: (ends at byte 16, in the middle; copy the recording again|is a database of SQLite, which this build does not read; build pcgpu with libsqlite3-dev)$'
+expect 1 pcgpu convert bad.db3.zstd -o x.ply
+stderr_has '^pcgpu: bad.db3.zstd: (its zstd data are damaged or cut short; copy the recording again|is compressed by zstd, which this build does not expand; build pcgpu with libzstd-dev)$'
 : > empty.mcap && printf '#ROSBAG V1.2\n and so on' > old.bag && cp two.bag locked.bag
 expect 1 pcgpu convert empty.mcap -o x.ply
 stderr_is 'pcgpu: empty.mcap: is empty; give a file with points'
 expect 1 pcgpu convert old.bag -o x.ply
 stderr_is 'pcgpu: old.bag: holds a ROS bag of version 1, which is not read; convert it first: rosbag fix FILE new.bag'
 absent x.ply
-for FILE in two.mcap two.bag; do
+for FILE in two.mcap two.bag $DB3; do
     SIZE=$(wc -c < $FILE)
     for AT in $(seq 1 97 "$SIZE"); do
         rm -rf cut && head -c "$AT" $FILE > cut.${FILE#*.}

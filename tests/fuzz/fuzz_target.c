@@ -22,6 +22,7 @@ static const target targets[] = {
     {"gzip", .check_named = fuzz_check_read},
     {"mcap", .check_named = fuzz_check_read},
     {"bag", .check_named = fuzz_check_read},
+    {"db3", .check_named = fuzz_check_read},
     {"content", .check_named = fuzz_check_read},
     {"pieces", .check = fuzz_check_pieces, .seeds = "bin npy las gzip content"},
     {"indices", .check = fuzz_check_indices},

@@ -1,11 +1,13 @@
 """Recordings that the packages rosbags and mcap of PyPI write: pcgpu reads each field of each message as it was."""
 import itertools
 import os
+import shutil
+import sqlite3
 import sys
 
 import numpy as np
 
-from common import SKIP, check, equal, find, finish, passed, read_json, read_ply, run, scratch
+from common import SKIP, check, equal, find, finish, passed, read_json, read_ply, run, scratch, write_png
 
 try:
     from mcap.writer import CompressionType, IndexType, Writer as Mcap
@@ -30,6 +32,9 @@ CODES = {'i1': 1, 'u1': 2, 'i2': 3, 'u2': 4, 'i4': 5, 'u4': 6, 'f4': 7, 'f8': 8}
 EXPANDS = run('--version', '-v').stdout.decode().split('recordings of: ')[1].splitlines()[0].split(', ')  # of this build
 METHODS = [method for method in CompressionType if method is CompressionType.NONE or method.name.lower() in EXPANDS]
 BAG_METHODS = [None] + [method for method in Bag.CompressionFormat if {'BZ2': 'bzip2'}.get(method.name, method.name.lower()) in EXPANDS]
+DB3_MODES = [(mode, plugin) for mode, plugin in ((None, StoragePlugin.SQLITE3), (CompressionMode.MESSAGE, StoragePlugin.SQLITE3),
+                                                 (CompressionMode.FILE, StoragePlugin.SQLITE3), (CompressionMode.FILE, StoragePlugin.MCAP))
+             if 'sqlite' in EXPANDS and (mode is None or 'zstd' in EXPANDS)]
 BEGIN = 1_700_000_000_000_000_000
 STEP = 100_000_000
 
@@ -122,6 +127,21 @@ def write_bag(path, messages, compression=None, size=100_000):
             writer.write(one, BEGIN + i * STEP, serialize('ros1', message))
 
 
+def write_db3(folder, messages, compression=None, big=False, topic='/points', plugin=StoragePlugin.SQLITE3):
+    """A folder of ROS 2; the file in it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    writer = Rosbag2(folder, version=9, storage_plugin=plugin)
+    if compression:
+        writer.set_compression(compression, CompressionFormat.ZSTD)
+    with writer:
+        connection = writer.add_connection(topic, messages[0].__msgtype__, typestore=stores['cdr'])
+        other = writer.add_connection('/note', 'std_msgs/msg/String', typestore=stores['cdr'])
+        for i, message in enumerate(messages):
+            writer.write(other, BEGIN + i * STEP - 1, serialize('cdr', stores['cdr'].types['std_msgs/msg/String'](data='x' * i)))
+            writer.write(connection, BEGIN + i * STEP, serialize('cdr', message, big))
+    return next(path for path in folder.iterdir() if '.db3' in path.name or '.mcap' in path.name)
+
+
 def compare(what, path, expected, *options, stdin=None):
     """Each cloud of a recording, in a folder of outputs."""
     out = f'{path}.out'
@@ -148,6 +168,67 @@ def livox_columns(points):
     return out.astype([(n.replace('reflectivity', 'intensity'), out.dtype[n]) for n in out.dtype.names])
 
 
+def path_message(ros, name, pose, i):
+    types = stores[ros].types
+    xyz = dict(zip('xyz', pose[:3]))
+    q = types['geometry_msgs/msg/Quaternion'](**dict(zip('xyzw', pose[3:])))
+    at = types['geometry_msgs/msg/Pose'](position=types['geometry_msgs/msg/Point'](**xyz), orientation=q)
+    spread = types['geometry_msgs/msg/PoseWithCovariance'](pose=at, covariance=np.arange(36.0))
+    if name.endswith('PoseStamped'):
+        return types[name](header=stamp(ros, i), pose=at)
+    if name.endswith('PoseWithCovarianceStamped'):
+        return types[name](header=stamp(ros, i), pose=spread)
+    if name.endswith('TransformStamped'):
+        transform = types['geometry_msgs/msg/Transform'](translation=types['geometry_msgs/msg/Vector3'](**xyz), rotation=q)
+        return types[name](header=stamp(ros, i), child_frame_id='base'[:i % 5], transform=transform)
+    zero = types['geometry_msgs/msg/Vector3'](x=0.0, y=0.0, z=0.0)
+    speed = types['geometry_msgs/msg/TwistWithCovariance'](twist=types['geometry_msgs/msg/Twist'](linear=zero, angular=zero), covariance=np.zeros(36))
+    return types[name](header=stamp(ros, i), child_frame_id='base'[:i % 5], pose=spread, twist=speed)
+
+
+def image_message(ros, encoding, image, i, gap=0):
+    """Millimetres, as a depth image of an encoding, ">" for big endian; `gap`: bytes after each row."""
+    types = stores[ros].types
+    if encoding == 'png':
+        write_png(place / 'one.png', image)
+        data = np.frombuffer(bytes(12) + (place / 'one.png').read_bytes(), np.uint8)
+        return types['sensor_msgs/msg/CompressedImage'](header=stamp(ros, i), format='16UC1; compressedDepth png', data=data)
+    values = np.where(image > 0, image / np.float32(1000), np.nan).astype('f4') if '32F' in encoding else image
+    values = values.astype(values.dtype.newbyteorder('>' if encoding[0] == '>' else '<'))
+    data = b''.join(row.tobytes() + b'\xee' * gap for row in values)
+    return types['sensor_msgs/msg/Image'](
+        header=stamp(ros, i), height=len(image), width=image.shape[1], encoding=encoding.strip('>'), is_bigendian=encoding[0] == '>',
+        step=values.strides[0] + gap, data=np.frombuffer(data, np.uint8))
+
+
+def write_images(path, ros, messages, camera):
+    """Depth images on /depth/image, a colour image on /color, and the camera on /depth/camera_info."""
+    types = stores[ros].types
+    name = messages[0].__msgtype__
+    topic = '/depth/image/compressedDepth' if 'Compressed' in name else '/depth/image'
+    region = types['sensor_msgs/msg/RegionOfInterest'](x_offset=0, y_offset=0, height=0, width=0, do_rectify=False)
+    with open(path, 'wb') as f:
+        writer = Mcap(f)
+        writer.start()
+        channels = {}
+        for where, kind in ((topic, name), ('/color', 'sensor_msgs/msg/Image'), ('/depth/camera_info', 'sensor_msgs/msg/CameraInfo')):
+            schema = writer.register_schema(kind if ros == 'cdr' else kind.replace('/msg/', '/'), 'ros2msg' if ros == 'cdr' else 'ros1msg', b'')
+            channels[where] = writer.register_channel(where, ros, schema)
+        for i, message in enumerate(messages):
+            colour = types['sensor_msgs/msg/Image'](header=stamp(ros, i), height=2, width=2, encoding='rgb8', is_bigendian=0, step=6, data=np.zeros(12, np.uint8))
+            rows = [('/color', colour), (topic, message)]
+            if camera:
+                fx, fy, cx, cy = camera
+                words = {'k': np.array([fx, 0, cx, 0, fy, cy, 0, 0, 1.0]), 'd': np.zeros(i), 'r': np.eye(3).ravel(), 'p': np.zeros(12)}
+                info = types['sensor_msgs/msg/CameraInfo'](
+                    header=stamp(ros, i), height=48, width=64, distortion_model='plumb_bob'[:i], binning_x=0, binning_y=0, roi=region,
+                    **{k if ros == 'cdr' else k.upper(): v for k, v in words.items()})
+                rows.append(('/depth/camera_info', info))
+            for where, row in rows:
+                writer.add_message(channels[where], BEGIN + i * STEP, serialize(ros, row), BEGIN + i * STEP, i)
+        writer.finish()
+
+
 def sequence(kind, count=7, n=500):
     return [points_of(kind, i, n + i) for i in range(count)]
 
@@ -170,6 +251,13 @@ with scratch() as place:
                 write_bag(place / 'a.bag', messages, method, size)
                 compare(f'{label}, bag {method}', place / 'a.bag', expected)
         passed(f'{label}: every field of a bag, by compression')
+        messages = [cloud2('cdr', points, i) for i, points in enumerate(clouds)]
+        for (mode, plugin), big in itertools.product(DB3_MODES, (False, True)):
+            file = write_db3(place / 'folder', messages, mode, big, plugin=plugin)
+            compare(f'{label}, {file.name}, {mode}{" big endian" * big}', place / 'folder', expected)
+            (place / 'folder/metadata.yaml').unlink()
+            compare(f'{label}, {file.name} alone, {mode}', file, expected)
+        passed(f'{label}: every field of .db3, by compression')
 
     # Organized clouds whose rows have bytes between them, in all ways to say so.
     clouds = [points_of(OUSTER, i, 60 * (i + 1)) for i in range(4)]
@@ -190,14 +278,27 @@ with scratch() as place:
         write_mcap(place / 'w.mcap', 'cdr', messages, chunk_size=50_000, compression=METHODS[-1], **how)
         compare(f'mcap with {how}', place / 'w.mcap', expected)
     compare('standard input', place / 'w.mcap', expected, stdin=(place / 'w.mcap').read_bytes())
+    if DB3_MODES:
+        file = write_db3(place / 'folder', messages)
+        compare('standard input', file, expected, stdin=file.read_bytes())
+        odd = place / '%3f?#.db3'
+        file.rename(odd)
+        compare('a name with the signs of a URI', odd, expected)
+        with sqlite3.connect(odd) as base:
+            base.execute('PRAGMA journal_mode=WAL')
+        before = sorted(os.listdir(place))
+        compare('a journal that was closed', odd, expected)
+        os.rmdir(f'{odd}.out')
+        check(sorted(name for name in os.listdir(place)) == [name for name in before if name != f'{odd.name}.out'], 'no file is added beside it', os.listdir(place))
+        writer = sqlite3.connect(odd)
+        writer.execute('DELETE FROM messages WHERE id = (SELECT max(id) FROM messages)')
+        writer.commit()
+        compare('a journal that is open', odd, expected[:-1])
+        writer.close()
     compare('standard input', place / 'a.bag', [flat(p) for p in sequence(MIXED.newbyteorder('>'))], stdin=(place / 'a.bag').read_bytes())
     passed('an MCAP without chunks, indexes, channels or checksums; standard input')
 
-    # A folder of ROS 2, in parts or not.
-    with Rosbag2(place / 'drive', version=9, storage_plugin=StoragePlugin.MCAP) as writer:
-        connection = writer.add_connection('/points', messages[0].__msgtype__, typestore=stores['cdr'])
-        for i, message in enumerate(messages):
-            writer.write(connection, BEGIN + i * STEP, serialize('cdr', message))
+    write_db3(place / 'drive', messages, plugin=StoragePlugin.MCAP)
     compare('a folder of ROS 2', place / 'drive', expected)
     passed('a folder of rosbag2')
 
@@ -240,11 +341,13 @@ with scratch() as place:
     write_mcap(place / 'drive.mcap', 'cdr', [cloud2('cdr', scan, i) for i, scan in enumerate(scans)])
     (place / 'drive.bag').unlink(missing_ok=True)
     write_bag(place / 'drive.bag', [cloud2('ros1', scan, i) for i, scan in enumerate(scans)])
-    texts = []
-    for name in ('scans/', 'drive.mcap', 'drive.bag'):
+    texts, names = [], ['scans/', 'drive.mcap', 'drive.bag']
+    if DB3_MODES:
+        names.append(write_db3(place / 'drive_db3', [cloud2('cdr', scan, i) for i, scan in enumerate(scans)]))
+    for name in names:
         run('odometry', '--cpu', place / name, '--trajectory', place / 't.txt', '-o', place / 'map.ply', '-f', '-q', '--trajectory-format', 'tum')
         texts.append(((place / 'map.ply').read_bytes(), [line.split() for line in (place / 't.txt').read_text().splitlines()]))
-    for what, (cloud, lines) in zip(('mcap', 'bag'), texts[1:]):
+    for what, (cloud, lines) in zip(names[1:], texts[1:]):
         check(cloud == texts[0][0], f'{what}: the map')
         check([line[1:] for line in lines] == [line[1:] for line in texts[0][1]], f'{what}: the poses')
         check(np.allclose([float(line[0]) - 1_700_000_000 for line in lines], np.arange(6) / 10 - 0.04, rtol=0, atol=1e-6), f'{what}: the times', lines[:2])
@@ -254,6 +357,46 @@ with scratch() as place:
         told = run('odometry', '--cpu', place / 'drive.mcap', '--guess', place / 'guess.txt', '-q', code=code).stderr
         check(code == 0 or b'in one clock' in told, 'a guess in the clock of the recording', told)
     passed('odometry: the map, the poses and the times')
+
+    # Poses and positions on topics are trajectories.
+    rng = np.random.default_rng(5)
+    poses = rng.normal(0, 5, (9, 7))
+    poses[:, 3:] /= np.linalg.norm(poses[:, 3:], axis=1, keepdims=True)
+    for ros, big in (('ros1', False), ('cdr', False), ('cdr', True)):
+        for name in ('geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/PoseWithCovarianceStamped', 'nav_msgs/msg/Odometry', 'geometry_msgs/msg/TransformStamped'):
+            write_mcap(place / 'p.mcap', ros, [path_message(ros, name, pose, i) for i, pose in enumerate(poses)], big, topic='/robot/odom')
+            run('evaluate', place / 'p.mcap/./robot/odom', '--ground-truth', place / 'p.mcap/./robot/odom', '--json', place / 'e.json', '-f', '-q')
+            check(find(read_json(place / 'e.json'), 'ate_rmse') < 1e-9, f'{name}, {ros}: a trajectory')
+            lines = [' '.join(f'{v:.17g}' for v in ((BEGIN + i * STEP - 40_000_000) / 1e9, *pose)) for i, pose in enumerate(poses)]
+            (place / 'p.txt').write_text('\n'.join(lines) + '\n')
+            run('evaluate', place / 'p.mcap/./robot/odom', '--ground-truth', place / 'p.txt', '--json', place / 'e.json', '-f', '-q')
+            report = read_json(place / 'e.json')
+            check(find(report, 'ate_rmse') < 1e-9 and find(report, 'poses') == 9, f'{name}, {ros}: its poses', report)
+    told = run('evaluate', place / 'p.mcap/./nowhere', '--ground-truth', place / 'p.txt', code=None)
+    check(told.returncode == 1 and b'has no poses on /nowhere; give REC/./TOPIC, one of: /robot/odom' in told.stderr, 'a topic that is not there', told.stderr)
+    passed('poses on topics')
+
+    # Depth images, with the camera beside them.
+    depths = [rng.integers(400, 4000, (48, 64)).astype('<u2') for _ in range(4)]
+    for image in depths:
+        image[:3, :5] = 0
+    cloud_of = {}
+    for i, image in enumerate(depths):
+        write_png(place / 'd.png', image)
+        run('convert', '--camera', '50,51,31.5,23.25', place / 'd.png', '-o', place / 'd.ply', '-f', '-q')
+        cloud_of[i] = read_ply(place / 'd.ply')
+    for ros, encoding, gap in itertools.product(('ros1', 'cdr'), ('16UC1', 'mono16', '32FC1', '>16UC1', '>32FC1', 'png'), (0, 6)):
+        messages = [image_message(ros, encoding, image, i, gap) for i, image in enumerate(depths)]
+        write_images(place / 'd.mcap', ros, messages, (50, 51, 31.5, 23.25))
+        compare(f'depth images, {ros}, {encoding}, {gap}', place / 'd.mcap', list(cloud_of.values()))
+    run('info', place / 'd.mcap', '--json', place / 'i.json', '-q', '-f')
+    report = read_json(place / 'i.json')['result']
+    check(report['camera'] == [50, 51, 31.5, 23.25] and (report['width'], report['height']) == (64, 48), 'info of depth images', report)
+    write_images(place / 'd.mcap', 'cdr', messages[:0] + [image_message('cdr', '16UC1', image, i) for i, image in enumerate(depths)], None)
+    told = run('convert', place / 'd.mcap', '-o', f'{place}/x/', code=2).stderr
+    check(b'give --camera' in told, 'images without a camera', told)
+    compare('a camera that is given', place / 'd.mcap', list(cloud_of.values()), '--camera', '50,51,31.5,23.25')
+    passed('depth images')
 
     # Cut at every 97th byte: what is whole is read, or there is an error and nothing is written.
     small = [points_of(np.dtype([(n, '<f4') for n in 'xyz']), i, 20) for i in range(4)]
