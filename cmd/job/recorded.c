@@ -203,10 +203,9 @@ static const char *choose_topic(recorded *r, const char *given, bool poses, reas
     const bool known = given && has_name(&list, given);
     const char *topic = known ? given : list.count > 0 ? list.names[0] : NULL, *what = poses ? "poses" : "clouds";
     if (list.count == 0) {
-        r->error = heap_text(
-            poses
-                ? "has no topic of poses (Odometry, PoseStamped, TransformStamped or NavSatFix); pcgpu info lists its topics"
-                : "has no message with a cloud (PointCloud2, CustomMsg of Livox, Image of depths); pcgpu info lists its topics");
+        r->error = heap_text("has no message with %s; pcgpu info lists its topics",
+                             poses ? "a pose (Odometry, PoseStamped, TransformStamped, NavSatFix)"
+                                   : "a cloud (PointCloud2, CustomMsg of Livox, Image of depths)");
     } else if (!known && (given || list.count > 1)) {
         refuse(why, "%s: has %s%s on %s%.80s; give %s, one of: ", r->path, given ? "no " : "", what,
                given ? "" : "several topics", given ? given : "", poses ? "REC/./TOPIC" : "--topic NAME");

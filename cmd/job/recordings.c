@@ -202,7 +202,9 @@ static void open_path(const char *input, const char *path, const char *topic, FI
     }
     if (r && (r->error || !*stream || status != PCGPU_OK)) {
         refuse(why, "%s", r->error ? r->error : *stream ? recorded_error(context, input) : strerror(errno));
-        input_close(*stream);
+        if (*stream) {
+            fclose(*stream);
+        }
         *stream = NULL;
     }
     if (*stream) {

@@ -28,8 +28,8 @@ bool recording_holds(const char *input);
 const char *recording_format(const char *input);
 /* The camera of the depth images that the input is of. False: the recording has none. */
 bool recording_camera(const char *input, pcgpu_camera *camera);
-/* The cloud as a stream that pcgpu_read takes, and its time of measurement, or the poses of a topic as lines. False: the
- * input is neither; NULL: `why`. Any thread may call it. */
+/* The cloud as a stream that pcgpu_read takes, and its time of measurement, or the poses of a topic as lines. False:
+ * the input is neither; NULL: `why`. Any thread may call it. */
 bool recording_stream(const char *input, FILE **stream, double *seconds, reason *why);
 /* The time of an input in the log. False: it is no cloud of a recording. */
 bool recording_time(const char *input, double *seconds);

@@ -12,7 +12,8 @@
     DO(bin)                                                                                                            \
     DO(ply)                                                                                                            \
     DO(ply_ascii)                                                                                                      \
-    DO(pcd) DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(mcap) DO(bag) DO(db3) DO(gzip) DO(label)
+    DO(pcd)                                                                                                            \
+    DO(npy) DO(npz) DO(las) DO(laz) DO(xyz) DO(csv) DO(pts) DO(png) DO(pgm) DO(mcap) DO(bag) DO(db3) DO(gzip) DO(label)
 #define DECLARE(NAME) extern const pc_format pc_format_##NAME;
 #define ADDRESS(NAME) &pc_format_##NAME,
 EACH(DECLARE)

@@ -255,14 +255,6 @@ static int by_time(const void *a, const void *b) {
                                   : (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-int64_t pc_recording_clouds(const pc_recording *r) {
-    int64_t clouds = 0;
-    for (int i = 0; i < r->topics; i++) {
-        clouds += pc_message_is_cloud(pc_recording_topics(r)[i].kind) ? pc_recording_topics(r)[i].count : 0;
-    }
-    return clouds;
-}
-
 int64_t pc_recording_choose(pc_recording *r, const char *topic, bool path) {
     pc_entry *entries = r->entry.memory;
     int64_t kept = 0;

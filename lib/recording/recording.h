@@ -114,10 +114,13 @@ pcgpu_status pc_message_stream(const pc_file *file, const pc_message *message, F
 pcgpu_status pc_recording_path(pc_recording *r, const pc_file *file, bool head, FILE *out);
 /* recording_mcap.c: an .mcap of one message. False without memory. */
 bool pc_put_mcap(FILE *out, const pc_message *message);
-/* recording_message.c: the reader of a message after its header, and the time of measurement there; and whether the
- * image has depths. */
+/* recording_message.c: the reader of a message after its header, and the time of measurement there. */
 pc_cursor pc_message_open(const pc_message *message, int64_t *stamp);
+/* "the message WHAT, or is none of its type". */
+pcgpu_status pc_fail_message(const pc_file *file, const pc_message *message, const char *what);
+/* recording_image.c: whether the image has depths; and the image as a stream. */
 bool pc_message_is_depth(const pc_message *message);
+pcgpu_status pc_put_depth(const pc_file *file, const pc_message *message, FILE **stream);
 
 /* ---- for containers ---------------------------------------------------------------------------------------------- */
 

@@ -257,6 +257,14 @@ static pcgpu_status add_content(pc_recording *r, const pc_file *file, int64_t *d
     return status;
 }
 
+int64_t pc_recording_clouds(const pc_recording *r) {
+    int64_t clouds = 0;
+    for (int i = 0; i < r->topics; i++) {
+        clouds += pc_message_is_cloud(pc_recording_topics(r)[i].kind) ? pc_recording_topics(r)[i].count : 0;
+    }
+    return clouds;
+}
+
 static void warn(const pc_recording *r, const pc_file *file, bool cut, uint64_t at, int64_t damaged) {
     int64_t messages = 0;
     for (int i = 0; i < r->topics; i++) {

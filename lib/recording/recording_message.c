@@ -1,6 +1,6 @@
-/* The kinds of messages, and those with clouds: sensor_msgs/PointCloud2, and CustomMsg of the drivers of Livox, as ROS 1
- * serializes them (packed, little-endian) and as ROS 2 does (CDR: aligned, either order, after four bytes that say
- * which). */
+/* The kinds of messages, and those with clouds: sensor_msgs/PointCloud2, and CustomMsg of the drivers of Livox, as
+ * ROS 1 serializes them (packed, little-endian) and as ROS 2 does (CDR: aligned, either order, after four bytes that
+ * say which). */
 #include "recording.h"
 
 pc_message_kind pc_message_kind_of(const char *type) {
@@ -77,9 +77,9 @@ typedef struct cloud_layout {
     pc_span data;
 } cloud_layout;
 
-static pcgpu_status fail_message(const pc_file *file, const pc_message *m) {
-    return pc_fail_format(file, "the message of %zu bytes on %s ends too early, or is no %s; record it again", m->size,
-                          m->topic->name, m->topic->type);
+pcgpu_status pc_fail_message(const pc_file *file, const pc_message *m, const char *what) {
+    return pc_fail_format(file, "the message of %zu bytes on %s %s, or is no %s; record it again", m->size,
+                          m->topic->name, what, m->topic->type);
 }
 
 /* Adds the columns of a field of `count` values, named as in a .pcd. */
@@ -163,7 +163,7 @@ static pcgpu_status read_points(const pc_file *file, const pc_message *m, pc_cur
     l.row_step = pc_take(&c, 4);
     l.data = pc_take_text(&c);
     if (c.bad) {
-        return fail_message(file, m);
+        return pc_fail_message(file, m, "ends too early");
     }
     PC_TRY(check_layout(file, &table, &l));
     table.rows = (int64_t)(l.width * l.height);
@@ -202,7 +202,7 @@ static pcgpu_status read_livox(const pc_file *file, const pc_message *m, pc_curs
     pc_take_bytes(&c, 1 + RESERVED);
     const uint64_t rows = pc_take(&c, 4);
     if (c.bad || rows > (c.size - c.at + stride - POINT) / stride) {
-        return fail_message(file, m);
+        return pc_fail_message(file, m, "ends too early");
     }
     size_t offset = 0;
     for (size_t k = 0; k < sizeof members / sizeof members[0]; k++) {
@@ -220,7 +220,7 @@ pcgpu_status pc_message_to_cloud(const pc_file *file, const pc_message *message,
     int64_t unused;
     const pc_cursor c = pc_message_open(message, &unused);
     if (c.bad) {
-        return fail_message(file, message);
+        return pc_fail_message(file, message, "ends too early");
     }
     return message->topic->kind == PC_MESSAGE_LIVOX ? read_livox(file, message, c, bytes, cloud)
                                                     : read_points(file, message, c, bytes, cloud);

@@ -137,7 +137,7 @@ pcgpu_status pc_unpack(pc_recording *r, const pc_file *file, uint64_t at, const 
     return status;
 }
 
-/* ---- zstd of a size that only the frames know --------------------------------------------------------------------- */
+/* ---- zstd of a size that only the frames know ------------------------------------------------------------------- */
 
 bool pc_zstd_begins(const void *data, size_t size) {
     static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};

@@ -15,7 +15,7 @@ if [ "$with" = cuda ]; then
     options="DEB_BUILD_PROFILES=pkg.pcgpu.cuda PATH=$toolkit/bin:\$PATH PCGPU_MESON_ARGS=${GPU_ARCHS:+-Dgpu_archs=$GPU_ARCHS}"
     extra=,g++
 fi
-root build "$suite" "build-essential,debhelper,meson,ninja-build,pkg-config,python3,libyaml-dev,zlib1g-dev,libpng-dev,libzstd-dev,liblz4-dev,libbz2-dev,lintian${extra:-}"
+root build "$suite" "build-essential,debhelper,meson,ninja-build,pkg-config,python3,libyaml-dev,zlib1g-dev,libpng-dev,libzstd-dev,liblz4-dev,libbz2-dev,libsqlite3-dev,lintian${extra:-}"
 sources "$work/build/src/pcgpu-$version"
 [ "$(sed -n '1s/.*(\(.*\)).*/\1/p' "$PCGPU_SOURCE/debian/changelog")" = "$version" ] || die "debian/changelog has another version than $version"
 say "building $name $version in a root of Debian $suite"
