@@ -22,12 +22,8 @@ typedef struct recording_info {
     pcgpu_camera camera; /* with its camera */
 } recording_info;
 
-static double seconds(int64_t time) {
-    return (double)time / 1e9;
-}
-
 static double interval(const pc_topic *t) {
-    return t->count > 1 ? seconds(t->last - t->first) / (double)(t->count - 1) : NAN;
+    return t->count > 1 ? pc_seconds(t->last - t->first) / (double)(t->count - 1) : NAN;
 }
 
 static bool is_image(const pc_topic *t) {
@@ -55,7 +51,7 @@ static pcgpu_status read_first(const pc_file *file, recording_info *info) {
     info->has_camera = image && pc_recording_camera(info->recording, file, info->with->name, &info->camera);
     pc_recording_choose(info->recording, info->with->name, false);
     PC_TRY(pc_recording_message(info->recording, file, 0, &message));
-    info->delay = seconds(message.time - pc_message_stamp(&message));
+    info->delay = pc_seconds(message.time - pc_message_stamp(&message));
     pcgpu_status status = pc_message_stream(file, &message, &stream);
     pc_recording_release(info->recording, &message);
     if (status == PCGPU_OK) {
@@ -71,17 +67,17 @@ static pcgpu_status read_first(const pc_file *file, recording_info *info) {
 static void find_odd(const recording_info *info, FILE *odd) {
     const pc_topic *t;
     for (int i = 0; (t = pc_recording_topic(info->recording, i)); i++) {
-        const double usual = interval(t), gap = seconds(t->gap);
+        const double usual = interval(t), gap = pc_seconds(t->gap);
         if (t->count == 0) {
             fprintf(odd, "%s: no message\n", t->name);
         }
         if (t->count >= FEW && gap > LONG_GAP * usual) {
             fprintf(odd, "%s: %.4g s without a message from %.3f s on, and %.3g s in the mean\n", t->name, gap,
-                    seconds(t->gap_at - info->first), usual);
+                    pc_seconds(t->gap_at - info->first), usual);
         }
         if (t->backward > 0) {
             fprintf(odd, "%s: %lld message%s earlier than the one before, by up to %.4g s\n", t->name,
-                    (long long)t->backward, t->backward == 1 ? " is" : "s are", seconds(t->furthest));
+                    (long long)t->backward, t->backward == 1 ? " is" : "s are", pc_seconds(t->furthest));
         }
     }
     if (fabs(info->delay) > 1) {
@@ -97,8 +93,8 @@ static void add_result(json *out, const recording_info *info, const char *odd) {
     json_text(out, "kind", "recording");
     json_text(out, "format", pc_recording_container(info->recording));
     json_integer(out, "messages", info->messages);
-    json_number(out, "first_time", info->messages ? seconds(info->first) : NAN);
-    json_number(out, "duration", info->messages ? seconds(info->last - info->first) : NAN);
+    json_number(out, "first_time", info->messages ? pc_seconds(info->first) : NAN);
+    json_number(out, "duration", info->messages ? pc_seconds(info->last - info->first) : NAN);
     json_key(out, "topics");
     fputc('[', out->out);
     for (int i = 0; (t = pc_recording_topic(info->recording, i)); i++) {
@@ -110,8 +106,8 @@ static void add_result(json *out, const recording_info *info, const char *odd) {
         json_boolean(out, "poses", pc_message_is_path(t->kind));
         json_integer(out, "messages", t->count);
         json_number(out, "rate", 1 / interval(t));
-        json_number(out, "first_time", t->count ? seconds(t->first) : NAN);
-        json_number(out, "last_time", t->count ? seconds(t->last) : NAN);
+        json_number(out, "first_time", t->count ? pc_seconds(t->first) : NAN);
+        json_number(out, "last_time", t->count ? pc_seconds(t->last) : NAN);
         json_close(out);
     }
     fputc(']', out->out);
@@ -145,14 +141,14 @@ static void print(const job *j, const recording_info *info, char *odd) {
     print_shown(out, j->names[0]);
     fprintf(out, ": recording, %s, %lld messages", pc_recording_container(info->recording), (long long)info->messages);
     if (info->messages > 0 && gmtime_r(&begin, &parts) && strftime(day, sizeof day, "%Y-%m-%d %H:%M:%S UTC", &parts)) {
-        fprintf(out, ", %.3f s from %s (%.3f)", seconds(info->last - info->first), day, seconds(info->first));
+        fprintf(out, ", %.3f s from %s (%.3f)", pc_seconds(info->last - info->first), day, pc_seconds(info->first));
     }
     fprintf(out, "\n  %-28s %-34s %9s %8s %9s %9s\n", "topic", "type", "messages", "rate Hz", "from s", "to s");
     for (int i = 0; (t = pc_recording_topic(info->recording, i)); i++) {
         fprintf(out, "  %-28s %-34s %9lld", t->name, t->type, (long long)t->count);
         if (t->count > 0) {
-            fprintf(out, " %8.4g %9.3f %9.3f", t->count > 1 ? 1 / interval(t) : 0, seconds(t->first - info->first),
-                    seconds(t->last - info->first));
+            fprintf(out, " %8.4g %9.3f %9.3f", t->count > 1 ? 1 / interval(t) : 0, pc_seconds(t->first - info->first),
+                    pc_seconds(t->last - info->first));
         }
         fputc('\n', out);
     }

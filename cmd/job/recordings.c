@@ -65,7 +65,7 @@ bool recording_list(const char *path, const char *between, const recording_optio
     *names = NULL;
     *count = 0;
     for (int64_t i = 0, taken = 0; r && i < r->count && *count < INT32_MAX; i++) {
-        const double seconds = (double)(time_of(r, i) - time_of(r, 0)) / 1e9;
+        const double seconds = pc_seconds(time_of(r, i) - time_of(r, 0));
         if (seconds >= how->from && (how->to == 0 || seconds <= how->to) &&
             taken++ % (how->every ? how->every : 1) == 0) {
             *names = heap_grow(*names, (size_t)*count, sizeof **names);
@@ -78,7 +78,7 @@ bool recording_list(const char *path, const char *between, const recording_optio
     }
     return r && (*count > 0 ||
                  refuse(why, "%s: from-time and to-time leave none of its clouds, from 0 to %.3f s; give others",
-                        r->path, (double)(time_of(r, r->count - 1) - time_of(r, 0)) / 1e9));
+                        r->path, pc_seconds(time_of(r, r->count - 1) - time_of(r, 0))));
 }
 
 /* FOLDER/REC of FOLDER/REC/./000012 or FOLDER/REC/000012, malloc'd; NULL: the name has no number. */
@@ -131,7 +131,7 @@ bool recording_time(const char *input, double *seconds) {
     reason unused;
     int64_t i;
     const bool is = find_cloud(input, &r, &i, &unused) && r;
-    *seconds = is ? (double)time_of(r, i) / 1e9 : *seconds;
+    *seconds = is ? pc_seconds(time_of(r, i)) : *seconds;
     return is;
 }
 
@@ -160,7 +160,7 @@ static void open_cloud(const char *input, const recorded *r, int64_t i, FILE **s
     const struct part *p = part_of(r, i);
     pcgpu_status status = pc_recording_message(p->recording, &file, i - p->begin, &message);
     if (status == PCGPU_OK) {
-        *seconds = (double)pc_message_stamp(&message) / 1e9;
+        *seconds = pc_seconds(pc_message_stamp(&message));
         status = pc_message_stream(&file, &message, stream);
         pc_recording_release(p->recording, &message);
     }

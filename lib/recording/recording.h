@@ -30,6 +30,11 @@ static inline bool pc_message_is_path(pc_message_kind kind) {
     return kind >= PC_MESSAGE_POSE;
 }
 
+/* Seconds of nanoseconds since 1970, which have more digits than a float64, as the nearest float64. */
+static inline double pc_seconds(int64_t time) {
+    return (double)(time / 1000000000) + (double)(time % 1000000000) / 1e9;
+}
+
 /* Times are those of the log, in nanoseconds. */
 typedef struct pc_topic {
     char *name, *type;
