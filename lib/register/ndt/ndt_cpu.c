@@ -1,47 +1,85 @@
 /* Method ndt on the CPU: accumulates the transformed source in the target's voxels, and takes sums over voxels. */
 #include "ndt_cpu.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     AT_A_TIME = PC_NDT_POINTS_AT_A_TIME,
-    POINTS_A_THREAD = 16384,
+    POINTS_A_THREAD = 2048,
+    MOST_THREADS = 16, /* of a pass: each has sums of its own */
     CHUNKS_A_THREAD = 16,
+    SECTORS = 32,
 };
 
 /* ---- the parts of the source ------------------------------------------------------------------------------------- */
 
-static void take_set(const pc_ndt_source *source, int which, float *memory) {
+static void take_set(const pc_ndt_source *source, int which, float *const to[3]) {
     const int64_t n = source->points[which], every = source->every[which];
-    float *x = memory, *y = memory + n, *z = memory + 2 * n;
     for (int64_t i = 0; i < n; i++) {
         int64_t at = pc_pick(i, every);
-        x[i] = source->x[at];
-        y[i] = source->y[at];
-        z[i] = source->z[at];
+        to[0][i] = source->x[at];
+        to[1][i] = source->y[at];
+        to[2][i] = source->z[at];
     }
+}
+
+/* A number that rises with the direction of (x, y), below SECTORS; of no number some sector. */
+PC_INLINE int sector_of(float x, float y) {
+    const float sum = fabsf(x) + fabsf(y), t = sum > 0.0f ? y / sum : 0.0f, turned = x >= 0.0f ? 1.0f + t : 3.0f - t;
+    const int sector = (int)(turned * (SECTORS / 4.0f));
+    return sector & (SECTORS - 1);
+}
+
+/* The same as take_set, by sectors: threads that take one part after the other add to few voxels in common. The sums
+ * are of integers, so their order says nothing. */
+static void take_sectors(const pc_ndt_source *source, int which, float *const to[3]) {
+    const int64_t n = source->points[which], every = source->every[which];
+    int64_t next[SECTORS + 1] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = pc_pick(i, every);
+        next[sector_of(source->x[at], source->y[at]) + 1]++;
+    }
+    for (int k = 0; k < SECTORS; k++) {
+        next[k + 1] += next[k];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t at = pc_pick(i, every), place = next[sector_of(source->x[at], source->y[at])]++;
+        to[0][place] = source->x[at];
+        to[1][place] = source->y[at];
+        to[2][place] = source->z[at];
+    }
+}
+
+/* Threads of a pass over so many points. */
+static int threads_for(const pcgpu_context *context, int64_t points) {
+    const int most = context->threads < MOST_THREADS ? context->threads : MOST_THREADS;
+    const int64_t useful = points / POINTS_A_THREAD;
+    return useful < 1 ? 1 : useful < most ? (int)useful : most;
 }
 
 /* Copies the parts, since every pass reads one again. */
 pcgpu_status pc_ndt_take_source(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_source *source) {
-    size_t bytes = 0;
+    size_t values = 0;
     for (int i = 0; i < PC_SETS; i++) {
-        bytes += source->every[i] > 1 ? 3 * (size_t)source->points[i] * sizeof(float) : 0;
+        values += 3 * (size_t)source->points[i];
     }
-    float *memory = pc_buffer_take(&s->sets, bytes ? bytes : 1, false);
+    float *memory = pc_buffer_take(&s->sets, values * sizeof *memory + 1, false);
     if (!memory) {
-        return pc_fail_memory(context, bytes, "parts of the source");
+        return pc_fail_memory(context, values * sizeof *memory, "parts of the source");
     }
     for (int i = 0; i < PC_SETS; i++) {
         const int64_t n = s->set_points[i] = source->points[i];
-        const float *from[3] = {source->x, source->y, source->z};
-        if (source->every[i] > 1) {
-            take_set(source, i, memory);
-            from[0] = memory, from[1] = memory + n, from[2] = memory + 2 * n;
+        const bool sectors = threads_for(context, n) > 1, copied = sectors || source->every[i] > 1;
+        float *const to[3] = {memory, memory + n, memory + 2 * n};
+        if (copied) {
+            (sectors ? take_sectors : take_set)(source, i, to);
             memory += 3 * n;
         }
-        memcpy(s->set[i], from, sizeof from);
+        for (int k = 0; k < 3; k++) {
+            s->set[i][k] = copied ? to[k] : k == 0 ? source->x : k == 1 ? source->y : source->z;
+        }
     }
     return PCGPU_OK;
 }
@@ -106,7 +144,7 @@ PC_INLINE void add_runs(const pc_ndt_grid *g, const int32_t *ux, const int32_t *
     for (int k = 0; k < runs; k++) {
         __builtin_prefetch(source + 4 * (size_t)voxels[k], 1);
     }
-    for (int k = 0; touched && k < runs; k++) {
+    for (int k = 0; k < runs; k++) {
         touched[voxels[k] / PC_NDT_LANES] = 1;
     }
     const uint64_t mask = ~(((uint64_t)1 << shift) - 1);
@@ -129,8 +167,14 @@ PC_INLINE size_t blocks_of(const pc_ndt_grid *g) {
     return ((size_t)g->count + PC_NDT_LANES - 1) / PC_NDT_LANES;
 }
 
-PC_INLINE size_t values_of(const pc_ndt_grid *g) {
-    return blocks_of(g) * PC_NDT_LANES * 4;
+enum { VALUES = 4 * PC_NDT_LANES }; /* of a block */
+
+/* The sums of a thread, and the blocks that it has added to since it cleared them. */
+PC_INLINE uint32_t *sums_of(const pc_ndt_grid *g, int thread) {
+    return g->source + g->source_blocks * VALUES * (size_t)thread;
+}
+PC_INLINE uint8_t *touched_by(const pc_ndt_grid *g, int thread) {
+    return g->touched + g->source_blocks * (size_t)thread;
 }
 
 /* Adds points [begin, end) to the sums of a thread. */
@@ -144,8 +188,7 @@ PC_INLINE void add_source(const pc_ndt_state *s, const pc_ndt_pass *p, int64_t b
         run_sums(ux, uy, uz, n, &sums);
         for (int k = 0; k < s->grid_count; k++) {
             const pc_ndt_grid *g = s->grids[k];
-            add_runs(g, ux, uy, uz, n, &sums, g->source + values_of(g) * (size_t)thread,
-                     g->touched ? g->touched + blocks_of(g) * (size_t)thread : NULL);
+            add_runs(g, ux, uy, uz, n, &sums, sums_of(g, thread), touched_by(g, thread));
         }
     }
 }
@@ -153,67 +196,39 @@ PC_INLINE void add_source(const pc_ndt_state *s, const pc_ndt_pass *p, int64_t b
 PC_SIMD_FORMS_OF(add_source, (const pc_ndt_state *s, const pc_ndt_pass *p, int64_t begin, int64_t end, int thread),
                  (s, p, begin, end, thread))
 
-/* Adds the sums of the other threads to those of the first, blocks [begin, end): a local map has many that none of them
- * touched. What they leave behind is zero for the next pass where only touched blocks are cleared. */
-PC_INLINE void join(pc_ndt_grid *g, int threads, size_t begin, size_t end) {
-    enum { VALUES = 4 * PC_NDT_LANES };
-    for (int t = 1; t < threads; t++) {
-        uint32_t *restrict sums = g->source, *restrict other = g->source + (size_t)t * values_of(g);
-        uint8_t *touched = g->touched ? g->touched + (size_t)t * blocks_of(g) : NULL;
-        for (size_t b = begin; b < end; b++) {
-            if (touched && !touched[b]) {
-                continue;
-            }
-            for (size_t i = b * VALUES; i < (b + 1) * VALUES; i++) {
-                sums[i] += other[i];
-            }
-            if (touched) {
-                g->touched[b] = 1;
-            }
-        }
-    }
-}
-
-/* Clears the sums of a thread: all of them, or those that the last pass over a local map touched. */
+/* Clears the sums of a thread that the last pass touched. */
 static void clear_source(const pc_ndt_grid *g, int thread) {
-    const size_t blocks = blocks_of(g), block = 4 * PC_NDT_LANES;
-    uint32_t *source = g->source + values_of(g) * (size_t)thread;
-    if (!g->touched) {
-        memset(source, 0, values_of(g) * sizeof *source);
-        return;
-    }
-    uint8_t *touched = g->touched + blocks * (size_t)thread;
-    for (size_t b = 0; b < blocks; b++) {
+    uint32_t *sums = sums_of(g, thread);
+    uint8_t *touched = touched_by(g, thread);
+    for (size_t b = 0, blocks = blocks_of(g); b < blocks; b++) {
         if (touched[b]) {
-            memset(source + b * block, 0, block * sizeof *source);
+            memset(sums + b * VALUES, 0, VALUES * sizeof *sums);
             touched[b] = 0;
         }
     }
 }
 
-static int team_size(const pcgpu_context *context, int64_t work, int64_t for_one) {
-    int64_t useful = work / for_one;
-    return useful < 1 ? 1 : useful < context->threads ? (int)useful : context->threads;
-}
-
-/* Memory for the sums of each thread; that of a local map is zero where a pass has not been, so it is made when its
- * voxels change. */
-static bool take_source(pc_ndt_grid *g, bool local_map, int team) {
-    const size_t values = values_of(g) * (size_t)team, blocks = blocks_of(g) * (size_t)team;
-    g->source = pc_buffer_take(&g->memory[PC_NDT_MEMORY_SOURCE], values * sizeof *g->source + 1, false);
-    if (!local_map || !g->source) {
-        g->touched = NULL;
-        return g->source;
+/* Memory for the sums of each thread, zero where a pass has not been. It grows in steps, since a local map grows with
+ * each scan. */
+static bool take_source(pc_ndt_grid *g, int threads) {
+    const size_t blocks = blocks_of(g);
+    if (g->source && blocks <= g->source_blocks && threads <= g->source_threads) {
+        return true;
     }
-    const bool same = g->touched && g->touched_blocks == blocks_of(g) && g->touched_team == team;
-    g->touched = pc_buffer_take(&g->memory[PC_NDT_MEMORY_TOUCHED], blocks + 1, false);
-    if (g->touched && !same) {
-        memset(g->source, 0, values * sizeof *g->source);
-        memset(g->touched, 0, blocks);
+    const size_t most = blocks <= g->source_blocks ? g->source_blocks : blocks + blocks / 2;
+    const int team = threads <= g->source_threads ? g->source_threads : threads;
+    const size_t values = most * VALUES * (size_t)team, flags = most * (size_t)team;
+    uint32_t *source = pc_buffer_take(&g->memory[PC_NDT_MEMORY_SOURCE], values * sizeof *source, false);
+    uint8_t *touched = source ? pc_buffer_take(&g->memory[PC_NDT_MEMORY_TOUCHED], flags, false) : NULL;
+    g->source = touched ? source : NULL;
+    if (touched) {
+        memset(source, 0, values * sizeof *source);
+        memset(touched, 0, flags);
+        g->touched = touched;
+        g->source_blocks = most;
+        g->source_threads = team;
     }
-    g->touched_blocks = blocks_of(g);
-    g->touched_team = team;
-    return g->touched;
+    return touched;
 }
 
 /* A pass, each of `parts` with sums of its own. */
@@ -230,34 +245,24 @@ static void add_part(void *state, int part) {
         clear_source(p->s->grids[k], part);
     }
     add_source_for(p->s->simd)(p->s, p->pass, n * part / p->parts, n * (part + 1) / p->parts, part);
-}
-
-static void join_part(void *state, int part) {
-    const passing *p = state;
     for (int k = 0; k < p->s->grid_count; k++) {
-        const size_t blocks = blocks_of(p->s->grids[k]), me = (size_t)part, all = (size_t)p->parts;
-        join(p->s->grids[k], p->parts, blocks * me / all, blocks * (me + 1) / all);
+        memset(sums_of(p->s->grids[k], part), 0, 4 * sizeof(uint32_t)); /* of voxel 0, which is none */
     }
 }
 
 pcgpu_status pc_ndt_add_pass(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_pass *p) {
-    int team = team_size(context, s->set_points[p->set], POINTS_A_THREAD);
+    const int team = threads_for(context, s->set_points[p->set]);
     s->grids[0] = s->on_local_map ? &s->local_map[p->level] : &s->level[p->level];
     s->grids[1] = s->on_local_map ? &s->local_map[PC_NDT_MAX_LEVELS] : &s->shifted;
     s->grid_count = p->grids;
     for (int k = 0; k < s->grid_count; k++) {
-        if (!take_source(s->grids[k], s->on_local_map, team)) {
-            return pc_fail_memory(context, values_of(s->grids[k]) * (size_t)team * 4, "the source in voxels");
+        if (!take_source(s->grids[k], team)) {
+            return pc_fail_memory(context, blocks_of(s->grids[k]) * VALUES * (size_t)team * 4, "the source in voxels");
         }
     }
     passing all = {s, p, team};
     pc_run_parts(context, team, add_part, &all);
-    if (team > 1) {
-        pc_run_parts(context, team, join_part, &all);
-    }
-    for (int k = 0; k < s->grid_count; k++) {
-        memset(s->grids[k]->source, 0, 4 * sizeof *s->grids[k]->source); /* of voxel 0, which is none */
-    }
+    s->apart = team;
     return PCGPU_OK;
 }
 
@@ -286,15 +291,34 @@ PC_INLINE void halve_all(const double *restrict from, int half, double *restrict
     }
 }
 
-/* One chunk of voxels. */
-PC_INLINE void sum_chunk(const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, double *to) {
+/* Adds the sums of the other threads to those of the first, blocks [begin, end). */
+PC_INLINE void join(const pc_ndt_grid *g, int threads, size_t begin, size_t end) {
+    uint8_t *touched = touched_by(g, 0);
+    for (int t = 1; t < threads; t++) {
+        uint32_t *restrict sums = sums_of(g, 0);
+        const uint32_t *restrict other = sums_of(g, t);
+        const uint8_t *by = touched_by(g, t);
+        for (size_t b = begin; b < end; b++) {
+            if (by[b]) {
+                touched[b] = 1;
+                for (size_t i = b * VALUES; i < (b + 1) * VALUES; i++) {
+                    sums[i] += other[i];
+                }
+            }
+        }
+    }
+}
+
+/* One chunk of voxels, whose sums are apart in so many threads. */
+PC_INLINE void sum_chunk(const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, int apart, double *to) {
     enum { L = PC_NDT_LANES };
     const pc_ndt_step step = *given;
     float sums[PC_NDT_SUMS * L] = {0};
     int32_t end = (chunk + 1) * PC_NDT_CHUNK < g->count ? (chunk + 1) * PC_NDT_CHUNK : g->count;
-    bool some = !g->touched;
+    bool some = false;
+    join(g, apart, (size_t)chunk * PC_NDT_CHUNK / L, ((size_t)end + L - 1) / L);
     for (int32_t i = chunk * PC_NDT_CHUNK; i < end; i += L) {
-        if (g->touched && !g->touched[i / L]) {
+        if (!g->touched[i / L]) {
             continue;
         }
         some = true;
@@ -315,8 +339,8 @@ PC_INLINE void sum_chunk(const pc_ndt_grid *g, const pc_ndt_step *given, int32_t
     halve_all(halves, 1, to);
 }
 
-PC_SIMD_FORMS_OF(sum_chunk, (const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, double *to),
-                 (g, given, chunk, to))
+PC_SIMD_FORMS_OF(sum_chunk, (const pc_ndt_grid *g, const pc_ndt_step *given, int32_t chunk, int apart, double *to),
+                 (g, given, chunk, apart, to))
 
 /* The sums over the chunks of the last pass, of the first grid and then of the second. */
 typedef struct summing {
@@ -330,7 +354,7 @@ static void sum_chunks(void *state, int64_t begin, int64_t end) {
     const summing *m = state;
     for (int64_t i = begin; i < end; i++) {
         const bool second = i >= m->first;
-        sum_chunk_for(m->s->simd)(m->s->grids[second], m->step, (int32_t)i - (second ? m->first : 0),
+        sum_chunk_for(m->s->simd)(m->s->grids[second], m->step, (int32_t)i - (second ? m->first : 0), m->s->apart,
                                   m->parts + (size_t)i * PC_NDT_SUMS);
     }
 }
@@ -347,6 +371,7 @@ pcgpu_status pc_ndt_sum(pcgpu_context *context, pc_ndt_state *s, const pc_ndt_st
     }
     summing m = {s, step, chunks[0], parts};
     pc_run_ranges(context, all, all < 2 * CHUNKS_A_THREAD ? all : CHUNKS_A_THREAD / 2, sum_chunks, &m);
+    s->apart = 1;
     memset(sums, 0, PC_NDT_SUMS * sizeof *sums);
     for (int32_t i = 0; i < all; i++) {
         for (int k = 0; k < PC_NDT_SUMS; k++) {

@@ -35,9 +35,9 @@ typedef struct pc_ndt_grid {
     pc_ndt_moments *moments; /* capacity */
     pc_ndt_block *blocks;    /* for PC_NDT_CHUNK voxels at a time */
     uint32_t *source;        /* points, sums of x, y and z of each voxel, for each thread one after the other */
-    uint8_t *touched;        /* of a local map: 1 for each block that a pass has added to, for each thread; else NULL */
-    size_t touched_blocks;   /* and how they were laid out */
-    int touched_team;
+    uint8_t *touched;        /* 1 for each block that a pass has added to, for each thread; others are zero */
+    size_t source_blocks;    /* and how they are laid out: blocks of each of so many threads */
+    int source_threads;
     uint16_t *stale; /* of a local map: of each block the lanes whose moments have changed, as bits */
     pc_buffer memory[PC_NDT_MEMORIES];
 } pc_ndt_grid;
@@ -57,6 +57,7 @@ typedef struct pc_ndt_state {
     int parts_made;
     pc_ndt_grid *grids[2]; /* of the last pass */
     int grid_count;
+    int apart;         /* threads whose sums of this pass are not joined yet */
     pc_buffer chunks; /* their sums */
     pc_buffer points[PC_NDT_CLOUDS];
 } pc_ndt_state;
