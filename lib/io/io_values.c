@@ -66,8 +66,12 @@ double pc_load_value(const unsigned char *p, int type, bool swap) {
 void pc_load_fields(const unsigned char *p, const pc_field *field, bool swap, int rows, double *values) {
     const double scale = field->scale, shift = field->shift;
     switch (swap ? -1 : (int)field->type) {
+    case PCGPU_FLOAT32: LOAD_VALUES(float);
     case PCGPU_FLOAT64: LOAD_VALUES(double);
+    case PCGPU_INT64: LOAD_VALUES(int64_t);
+    case PC_UINT64: LOAD_VALUES(uint64_t);
     case PCGPU_INT32: LOAD_VALUES(int32_t);
+    case PCGPU_UINT32: LOAD_VALUES(uint32_t);
     case PCGPU_INT16: LOAD_VALUES(int16_t);
     case PCGPU_UINT16: LOAD_VALUES(uint16_t);
     case PCGPU_INT8: LOAD_VALUES(int8_t);
