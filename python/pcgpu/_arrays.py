@@ -155,6 +155,14 @@ def matrix(values: Any, what: str) -> list:
     return array.astype(np.float64).ravel().tolist()
 
 
+def timed_poses(times: Any, poses: Any) -> Tuple[np.ndarray, np.ndarray]:
+    """Times (K,) and poses (K, 4, 4), float64."""
+    at, moved = (to_numpy(values, what) for values, what in ((times, 'times'), (poses, 'poses')))
+    if at.ndim != 1 or moved.shape != (len(at), 4, 4) or at.dtype.kind not in 'fiu' or moved.dtype.kind not in 'fiu':
+        raise ValueError(f'the shapes of times and poses are {at.shape} and {moved.shape}; give (K,) and (K, 4, 4) of numbers')
+    return np.ascontiguousarray(at, np.float64), np.ascontiguousarray(moved, np.float64)
+
+
 def indices(values: Any, what: str) -> np.ndarray:
     """Indices of records as int32."""
     array = to_numpy(values, what)

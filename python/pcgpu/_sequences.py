@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Tuple
 
 from . import _native
-from ._arrays import depth_image, device_name, give, kind_of, matrix, thread_count
+from ._arrays import depth_image, device_name, give, kind_of, matrix, thread_count, timed_poses
 from ._clouds import Camera, Cloud, Mesh, native_cloud
 from ._registrations import Points, depth_params, register_params
 from ._results import Array, Frame, VolumeCounts, VolumeStats, frame, volume_counts, volume_stats
@@ -44,7 +44,20 @@ class _Clock:
         return self.count / _RATE if time is None else float(time)
 
 
-class Odometry(_Closing):
+class _Guessing(_Closing):
+    """What odometries of both sensors share."""
+
+    def guess(self, times: Array, poses: Array) -> None:
+        """Gives the motion of the sensor from elsewhere, as pcgpu odometry --guess: wheels, an IMU, GNSS.
+
+        times  (K,): seconds, in the clock of add(), which rise
+        poses  (K, 4, 4): of the sensor in any world; between two of them it has constant velocity. K = 0: no more of it
+
+        Where two frames lie within the times, the motion between them is the prediction."""
+        self._native.guess(*timed_poses(times, poses))
+
+
+class Odometry(_Guessing):
     """The poses of a sequence of LiDAR scans: pcgpu odometry.
 
     reference           what a scan is registered to: 'model' (a local map), 'keyframe' or 'previous'
@@ -164,7 +177,7 @@ class Volume(_Model):
         return volume_counts(counts)
 
 
-class DepthOdometry(_Model):
+class DepthOdometry(_Model, _Guessing):
     """The poses of a sequence of depth images, and a model of the scene: pcgpu odometry.
 
     camera              of all images

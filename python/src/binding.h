@@ -157,6 +157,9 @@ nb::dict copy_cloud(const pcgpu_cloud *cloud);
 /* Its columns and these types of them. */
 void describe_columns(nb::dict out, const pcgpu_cloud *cloud, const uint8_t *types);
 
+/* Times in seconds, and poses with as many, by the Python layer. */
+using time_array = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using pose_array = nb::ndarray<const double, nb::shape<-1, 4, 4>, nb::c_contig, nb::device::cpu>;
 using depth_array = nb::ndarray<const uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 pcgpu_depth depth_view(const depth_array &image);
 pcgpu_camera make_camera(nb::dict values);

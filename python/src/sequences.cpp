@@ -35,6 +35,9 @@ public:
         }
         return to_dict(&frame, frame_fields);
     }
+    void guess(time_array times, pose_array poses) {
+        context.call([&] { return pcgpu_odometry_guess(state, times.data(), poses.data(), (int64_t)times.size()); });
+    }
     nb::dict points() {
         const pcgpu_cloud *cloud = nullptr;
         context.call([&] { return pcgpu_odometry_points(state, &cloud); });
@@ -181,6 +184,9 @@ public:
         }
         return to_dict(&frame, frame_fields);
     }
+    void guess(time_array times, pose_array poses) {
+        context.call([&] { return pcgpu_depth_odometry_guess(state, times.data(), poses.data(), (int64_t)times.size()); });
+    }
     nb::tuple raycast(nb::dict camera, nb::object pose) { return ::raycast(context, model(), camera, pose); }
     nb::dict surface(double min_weight) { return ::surface(context, model(), min_weight); }
     nb::tuple mesh(double min_weight) { return ::mesh(context, model(), min_weight); }
@@ -206,6 +212,7 @@ void bind_sequences(nb::module_ &m) {
         .def(nb::init<nb::dict, nb::dict, nb::object, const char *, int>(), nb::arg("params"), nb::arg("registration"),
              nb::arg("map").none(), nb::arg("device"), nb::arg("threads"))
         .def("add", &Odometry::add, nb::arg("cloud"), nb::arg("time"))
+        .def("guess", &Odometry::guess, nb::arg("times"), nb::arg("poses"))
         .def("points", &Odometry::points)
         .def("scan_points", &Odometry::scan_points, nb::arg("cloud"), nb::arg("before").none(), nb::arg("motion").none(),
              nb::arg("fraction"))
@@ -222,6 +229,7 @@ void bind_sequences(nb::module_ &m) {
         .def(nb::init<nb::dict, nb::dict, nb::dict, nb::dict, const char *, int>(), nb::arg("camera"), nb::arg("params"),
              nb::arg("registration"), nb::arg("volume"), nb::arg("device"), nb::arg("threads"))
         .def("add", &DepthOdometry::add, nb::arg("image"), nb::arg("time"))
+        .def("guess", &DepthOdometry::guess, nb::arg("times"), nb::arg("poses"))
         .def("raycast", &DepthOdometry::raycast, nb::arg("camera"), nb::arg("pose"))
         .def("surface", &DepthOdometry::surface, nb::arg("min_weight"))
         .def("mesh", &DepthOdometry::mesh, nb::arg("min_weight"))

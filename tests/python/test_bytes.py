@@ -249,6 +249,21 @@ class Sequences(Case):
                 expected = np.array(self.text(self.poses(*words, STREET, MOVED)))
                 self.same(np.array(got)[:, :3].reshape(-1, 12), expected)
 
+    def test_guess(self):
+        times, guess = np.array([5.0, 5.1]), np.tile(np.eye(4), (2, 1, 1))
+        guess[1, :2, 3] = 0.5, -0.1
+        np.savetxt(self.folder / 'times.txt', times)
+        np.savetxt(self.folder / 'guess.txt', guess[:, :3].reshape(2, 12))
+        expected = self.text(self.poses('--timestamps', self.folder / 'times.txt', '--guess', self.folder / 'guess.txt', STREET, MOVED))
+        with pcgpu.Odometry() as odometry:
+            odometry.guess(times, guess)
+            got = [odometry.add(pcgpu.read(path), time).pose for path, time in zip((STREET, MOVED), times)]
+            self.same(np.array(got)[:, :3].reshape(-1, 12), np.array(expected))
+            self.assertRaisesRegex(ValueError, 'shapes of times and poses', odometry.guess, times, guess[:1])
+            self.assertRaisesRegex(ValueError, 'rise', odometry.guess, times[::-1], guess)
+        with pcgpu.DepthOdometry(LENS) as odometry:
+            odometry.guess(times, guess)
+
     def test_images(self):
         frames = sorted((TESTDATA / 'room').glob('frame-*.png'))
         points = self.folder / 'points.ply'

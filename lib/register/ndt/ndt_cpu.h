@@ -57,7 +57,7 @@ typedef struct pc_ndt_state {
     int parts_made;
     pc_ndt_grid *grids[2]; /* of the last pass */
     int grid_count;
-    int apart;         /* threads whose sums of this pass are not joined yet */
+    int apart;        /* threads whose sums of this pass are not joined yet */
     pc_buffer chunks; /* their sums */
     pc_buffer points[PC_NDT_CLOUDS];
 } pc_ndt_state;
