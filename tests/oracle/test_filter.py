@@ -31,17 +31,22 @@ def statistical(points, k, sigmas):
     return keep, np.abs(valid - threshold).min(initial=np.inf) if np.isfinite(threshold) else np.inf
 
 
-def components(points, distance):
-    """Ids by the lowest record, -1 for records that are not finite; by spreading the lowest one."""
+def components(points, distance, core=1, least=1, most=0):
+    """Ids of DBSCAN by the lowest record that connects others, -1 for noise; a record at an edge is of the lowest one near it."""
     finite = np.isfinite(points[:, :3]).all(1)
-    near = squared_distances(points) < f32(distance) * f32(distance)
-    label = np.where(finite, np.arange(len(points)), -1)
+    near = (squared_distances(points) < f32(distance) * f32(distance)) & finite & finite[:, None]
+    connects = near.sum(1) >= core
+    label = np.where(connects, np.arange(len(points)), -1)
+    links = [np.flatnonzero(row & connects) for row in near]
     while True:
-        least = np.array([min([label[i]] + list(label[near[i] & finite])) if finite[i] else -1 for i in range(len(points))])
-        if (least == label).all():
+        lower = np.array([label[links[i]].min(initial=label[i]) if connects[i] else -1 for i in range(len(points))], int)
+        if (lower == label).all():
             break
-        label = least
-    return np.where(finite, np.unique(label, return_inverse=True)[1] - (~finite).any(), -1)
+        label = lower
+    label = np.array([label[of[0]] if len(of) and not connects[i] else label[i] for i, of in enumerate(links)], int)
+    ids, sizes = np.unique(label[label >= 0], return_counts=True)
+    ids = ids[(sizes >= least) & ((most == 0) | (sizes <= most))]
+    return np.where(np.isin(label, ids), np.searchsorted(ids, label), -1)
 
 
 def hostile(seed):
@@ -99,10 +104,10 @@ def test_clusters(folder):
             error = run('filter', folder / 'in.bin', '--clusters', 0.5, '-o', folder / 'none.npy', code=1).stderr.decode()
             check('the cloud spans' in error and not (folder / 'none.npy').exists(), 'a cloud that is too wide', error)
             continue
-        for distance in (0.25, 0.26, 0.6):
-            ids = components(points, distance)
-            left, result = filtered(folder, points, '--clusters', distance)
-            equal(f'{name}: clusters of {distance} m', plain(left)[:, -1].view(f32).astype(int) if len(left) else np.zeros(0, int),
+        for distance, core, *sizes in ((0.25, 1), (0.26, 1), (0.6, 1), (0.4, 5, 3), (0.26, 3, 2, 40)):
+            ids = components(points, distance, core, *sizes)
+            left, result = filtered(folder, points, '--clusters', ','.join(map(str, (distance, *sizes))), '--set', f'core-points={core}')
+            equal(f'{name}: clusters of {distance} m, {core} points connect, {sizes}', plain(left)[:, -1].view(f32).astype(int) if len(left) else np.zeros(0, int),
                   ids[ids >= 0])
             equal(f'{name}: their number', result['clusters'], int(ids.max(initial=-1)) + 1)
     passed('clusters of hostile clouds')
