@@ -87,28 +87,6 @@ def test_published(folder):
         passed(f'{config} as it is: {features}, at most {limit} voxels')
 
 
-# File, columns of a .bin, range, size: scans of two sensors, and a map in UTM coordinates that is float32 in its file.
-REAL = [
-    ('kitti/000001.bin', 4, (-60, -60, -4), (60, 60, 4), (.4, .4, .4)),
-    ('nuscenes/n015.pcd.bin', 5, (-51.2, -51.2, -5), (51.2, 51.2, 3), (.2, .2, 8)),
-    ('clouds/pcldata_CSite1_red1-utm.pcd', 3, (512100, 5403100, 250), (513100, 5404000, 420), (5, 5, 2.5)),
-]
-
-
-def test_real(folder):
-    """Every kind of features, with some limits or without."""
-    for name, fields, low, high, size in REAL:
-        path = data(name)
-        if not path:
-            part_skipped(name, 'the file is not here')
-            continue
-        points = columns_of(read_pcd(path)) if path.suffix == '.pcd' else read_bin(path, fields)
-        for features, *limits in zip(FEATURES, (0, 5, 20, 0, 5), (3000, 3000, 0, 0, 0)):
-            compare(folder, f'{name}, {features}, {limits[0]} points, {limits[1]} voxels', path,
-                    grid_options(low, high, size, *limits, features) + ['--fields', fields],
-                    oracle.voxelize(points, low, high, size, *limits, features))
-
-
 def street_like(rng, n, columns):
     points = rng.normal(size=(n, columns)).astype(f32) * f32([6, 6, 1] + [1] * (columns - 3))
     points[::4] = np.round(points[::4] * 8) / 8  # on voxel edges, with duplicates
@@ -200,34 +178,6 @@ def test_utm(folder):
     passed('float64 coordinates')
 
 
-def test_formats(folder):
-    """--dtype, and the same array in every container."""
-    low, high, size = grid = (-8, -8, -2), (8, 8, 2), (.5, .5, 1)
-    points = on_faces(np.random.default_rng(11), grid, 5000, 4)
-    write_bin(folder / 'cloud.bin', points)
-    for features in ('mean', 'pillar'):
-        options = grid_options(low, high, size, 6, 0, features)
-        with np.errstate(all='ignore'):  # some values are too large for float16
-            expected = oracle.voxelize(points, low, high, size, 6, 0, features).features
-            half = expected.astype('float16')
-        for dtype, wanted in (('float32', expected), ('float16', half)):
-            for extension in ('npz', 'npy', 'bin'):
-                out = folder / f'{features}.{dtype}.{extension}'
-                run('voxelize', folder / 'cloud.bin', *options, '--dtype', dtype, '-o', out)
-                if extension == 'bin':
-                    got = np.fromfile(out, wanted.dtype).reshape(wanted.shape)
-                else:
-                    got = np.load(out)
-                    got = got['voxels'] if extension == 'npz' else got
-                equal(f'{features} {dtype} .{extension}', got, wanted)
-    run('voxelize', folder / 'cloud.bin', *grid_options(low, high, size, 6, 0, 'mean'), '-o', folder / 'mean.ply')
-    with np.errstate(all='ignore'):
-        cloud, mean = read_ply(folder / 'mean.ply'), oracle.voxelize(points, *grid, 6, 0, 'mean').features
-    for k, name in enumerate(('x', 'y', 'z', 'intensity')):
-        equal(f'.ply of means: {name}', cloud[name], mean[:, k])
-    passed('float32 and float16 in .npz, .npy, .bin; means as .ply')
-
-
 def auto_grid(xyz, size):
     """The range that --range auto stands for; exact when the size is a power of two."""
     finite = xyz[np.isfinite(xyz).all(axis=1)].astype(np.float64)
@@ -237,26 +187,6 @@ def auto_grid(xyz, size):
 def columns_of(cloud):
     """A structured array of any types as float32 rows."""
     return np.stack([cloud[name].astype(f32) for name in cloud.dtype.names], axis=1)
-
-
-def test_downsampling(folder):
-    """--voxel-size alone: the same cloud as .bin, .ply and .pcd, with all columns of 3 to 16."""
-    rng = np.random.default_rng(14)
-    for columns in range(3, 17):
-        points = street_like(rng, 2000, columns)
-        write_bin(folder / 'in.bin', points)
-        grid = (*auto_grid(points[:, :3], .5), (.5, .5, .5))
-        for features in ('mean', ('first', 'nearest')[columns % 2]):
-            expected = oracle.voxelize(points, *grid, features=features)
-            check(0 < expected.count < len(points), 'the grid is neither too fine nor empty')
-            for out in (folder / 'out.bin', folder / 'out.ply', folder / 'out.pcd'):
-                options = [] if features == 'mean' else ['--features', features]
-                run('voxelize', '--voxel-size', .5, *options, '--fields', columns, folder / 'in.bin', '-f', '-o', out)
-            label = f'downsampling, {columns} columns, {features}'
-            equal(f'{label}: .bin', read_bin(folder / 'out.bin', columns), expected.features)
-            equal(f'{label}: .ply', columns_of(read_ply(folder / 'out.ply')), expected.features)
-            equal(f'{label}: .pcd', columns_of(read_pcd(folder / 'out.pcd')), expected.features)
-    passed('downsampling of 3 to 16 columns, .bin, .ply, .pcd')
 
 
 def coloured(rng, n):
@@ -367,33 +297,6 @@ def test_packed_colours(folder):
     passed('packed colours')
 
 
-def test_downsampling_utm(folder):
-    """Coordinates beyond float32: .ply and .pcd keep them, .bin is them rounded, with a warning."""
-    rng = np.random.default_rng(17)
-    points = np.zeros(2000, [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<f4')])
-    for name, corner in zip('xyz', (333_000, 4_770_000, 120)):
-        points[name] = rng.integers(0, 20 * 64, len(points)) / 64 + corner
-    points['intensity'] = rng.integers(0, 256, len(points))
-    write_ply(folder / 'utm.ply', points)
-    for features in ('mean', 'first', 'nearest'):
-        small = {}
-        for extension in ('ply', 'pcd', 'bin'):
-            small[extension] = folder / f'small.{extension}'
-            result = run('voxelize', '--voxel-size', 2, '--features', features, folder / 'utm.ply', '-f', '-o',
-                         small[extension])
-            warned = b'rounded to float32' in result.stderr
-            check(warned == (extension == 'bin'), f'UTM {features}: .{extension} warns when it rounds', result.stderr)
-        ply, pcd = read_ply(small['ply']), read_pcd(small['pcd'])
-        for name in 'xyz':
-            check(ply.dtype[name] == '<f8', f'UTM {features}: float64', ply.dtype)
-            equal(f'UTM {features}: .pcd is .ply, {name}', pcd[name], ply[name])
-        equal(f'UTM {features}: .bin', read_bin(small['bin']), columns_of(ply))
-        check(0 < len(ply) < 1000, f'UTM {features}: fewer points', len(ply))
-        if features != 'mean':
-            check(np.isin(ply.astype(points.dtype), points).all(), f'UTM {features}: points of the input')
-    passed('downsampling of UTM coordinates')
-
-
 def test_batch(folder):
     """--batch: what the inputs give alone, one after the other."""
     rng = np.random.default_rng(13)
@@ -444,14 +347,10 @@ def main():
     with scratch() as folder:
         test_features_and_limits(folder)
         test_utm(folder)
-        test_formats(folder)
-        test_downsampling(folder)
         test_downsampling_columns(folder)
         test_classes(folder)
         test_packed_colours(folder)
-        test_downsampling_utm(folder)
         test_batch(folder)
-        test_real(folder)
         test_published(folder)
     finish()
 
