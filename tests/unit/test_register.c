@@ -203,6 +203,11 @@ static void test_degenerate(void **unused) {
             assert_false(result.converged);
             assert_non_null(strstr(result.unconstrained, scenes[i / 2].direction));
             assert_non_null(strstr(result.reason, scenes[i / 2].direction));
+            if (i % 2) {
+                const pcgpu_register_params params = params_of(method, PCGPU_SEARCH_ALWAYS);
+                result = run_with(&params);
+                assert_true(result.degenerate && !result.converged);
+            }
         }
         end();
     }
@@ -377,9 +382,14 @@ static void test_search(void **unused) {
         pcgpu_cloud_free(&source);
         /* Where the origins are not among the points, turns are about the centroids. */
         source = make(context, place_corner, 30000, 28, 0.02, away);
-        result = run_with(&params);
-        assert_true(result.converged);
-        assert_true(largest_difference(result.T_target_source, away) < 1e-2);
+        for (EACH_METHOD(method)) {
+            params.method = (pcgpu_register_method)method;
+            result = run_with(&params);
+            assert_true(result.converged);
+            for (int k = 0; k < 3; k++) { /* at the middle of the source */
+                assert_true(fabs(result.T_target_source[4 * k + 3] - 500.0 * result.T_target_source[4 * k]) < 1e-2);
+            }
+        }
         end();
     }
 }
