@@ -297,6 +297,32 @@ static void test_stream_errors(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
+/* Arrays of every type; indices that the library writes it reads, from where the stream stands. */
+static void test_arrays(void **state) {
+    static const int32_t values[] = {7, 0, INT32_MAX};
+    static const pcgpu_type types[] = {PCGPU_INT32, PCGPU_FLOAT64, PCGPU_UINT8, PCGPU_FLOAT16};
+    static const char *const kinds[] = {"<i4", "<f8", "|u1", "<f2"};
+    for (int i = 0; i < 5; i++) {
+        const pcgpu_array array = {"indices", i < 4 ? types[i] : PCGPU_INT32, 1, {i ? 1 : 3}, values};
+        char head[128] = "";
+        pcgpu_indices got;
+        FILE *f = tmpfile();
+        fputs("before", f);
+        assert_int_equal(pcgpu_write_arrays(io.context, f, "x", i < 4 ? "npy" : "bin", &array, 1), PCGPU_OK);
+        fseek(f, 6, SEEK_SET);
+        if (i % 4 == 0) {
+            assert_int_equal(pcgpu_read_indices(io.context, f, "x", &got), PCGPU_OK);
+            assert_int_equal(got.count, i ? 1 : 3);
+            assert_memory_equal(got.values, values, (size_t)got.count * sizeof values[0]);
+            pcgpu_indices_free(&got);
+        }
+        fseek(f, 6, SEEK_SET);
+        assert_true(fread(head, 1, sizeof head - 1, f) > 0);
+        assert_true(i == 4 || strstr(head + 10, kinds[i]));
+        fclose(f);
+    }
+}
+
 /* ---- clouds through files ---------------------------------------------------------------------------------------- */
 
 static void test_round_trips(void **state) {
@@ -406,5 +432,5 @@ int io_tear_down(void **state) {
 }
 
 UNIT_GROUP(io, io_set_up, io_tear_down, TEST(test_formats), TEST(test_format_errors), TEST(test_bin),
-           TEST(test_bin_sizes), TEST(test_pipe), TEST(test_stream_errors), TEST(test_round_trips), TEST(test_offsets),
-           TEST(test_offset_rule), TEST(test_locale))
+           TEST(test_bin_sizes), TEST(test_pipe), TEST(test_stream_errors), TEST(test_arrays), TEST(test_round_trips),
+           TEST(test_offsets), TEST(test_offset_rule), TEST(test_locale))
