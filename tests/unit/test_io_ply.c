@@ -1,4 +1,4 @@
-/* .ply: every variant of the format is generated here and must give the same cloud. Names, types and errors are lines of
+/* .ply: every variant of the format is generated here and must give the same cloud. Names and errors are lines of
  * answers.list and refusals.list. */
 #define _GNU_SOURCE /* open_memstream */
 #include "test_io.h"

@@ -1,4 +1,5 @@
-/* .xyz: exact numbers, and what is one by content. Separators, names and errors are lines of answers.list and refusals.list. */
+/* .xyz: exact numbers, and what is one by content. Separators, names and errors are lines of answers.list and
+ * refusals.list. */
 #include "test_io.h"
 
 #include "io.h"
