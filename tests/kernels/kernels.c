@@ -1,5 +1,6 @@
 /* Runs every back end against the reference on seeded clouds: kernels [--seed N] [--op NAME] [--backend cpu|cuda]
- * [--repeat N] [--clouds N] [--quick]. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+ * [--repeat N] [--clouds N] [--points N] [--tables N] [--padded] [--quick]. Exit code 0 passed, 1 failed, 77 no CUDA
+ * device. */
 #include "../support/context.h"
 #include "kernels.h"
 
@@ -7,8 +8,12 @@
 
 static const operation *const operations[] = {&operation_sample,   &operation_columns,   &operation_forms,
                                               &operation_voxelize, &operation_neighbors, &operation_normals,
-                                              &operation_boxes};
-enum { OPERATIONS = sizeof operations / sizeof operations[0], MANY_FAILURES = 20 };
+                                              &operation_boxes,    &operation_large,     &operation_table};
+enum {
+    OPERATIONS = sizeof operations / sizeof operations[0],
+    MANY_FAILURES = 20,
+    ALONE = 2 /* the last ones run by name */
+};
 
 void expect(test_bed *bed, bool ok, const char *format, ...) {
     bed->checks++;
@@ -29,10 +34,11 @@ static void open_context(test_bed *bed, pcgpu_device device, int threads, const 
 }
 
 static void usage(const char *wrong) {
-    fprintf(stderr,
-            "kernels: %s\nusage: kernels [--seed N] [--op sample|columns|forms|voxelize|neighbors|normals|boxes]\n"
-            "       [--backend cpu|cuda] [--repeat N] [--clouds N] [--quick]\n",
-            wrong);
+    fprintf(
+        stderr,
+        "kernels: %s\nusage: kernels [--seed N] [--op sample|columns|forms|voxelize|neighbors|normals|boxes|large|table]\n"
+        "       [--backend cpu|cuda] [--repeat N] [--clouds N] [--points N] [--tables N] [--padded] [--quick]\n",
+        wrong);
     exit(2);
 }
 
@@ -44,6 +50,8 @@ int main(int argc, char **argv) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (strcmp(argv[i], "--quick") == 0) {
             bed.quick = true;
+        } else if (strcmp(argv[i], "--padded") == 0) {
+            bed.padded = true;
         } else if (!value) {
             usage(argv[i]);
         } else if (strcmp(argv[i], "--seed") == 0) {
@@ -52,6 +60,10 @@ int main(int argc, char **argv) {
             bed.repeat = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--clouds") == 0) {
             bed.clouds = atoi(argv[++i]);
+        } else if (strcmp(argv[i], "--points") == 0) {
+            bed.points = strtoll(argv[++i], NULL, 10);
+        } else if (strcmp(argv[i], "--tables") == 0) {
+            bed.tables = atoi(argv[++i]);
         } else if (strcmp(argv[i], "--op") == 0) {
             only = argv[++i];
         } else if (strcmp(argv[i], "--backend") == 0 && (strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)) {
@@ -69,7 +81,7 @@ int main(int argc, char **argv) {
     }
     int run = 0;
     for (int i = 0; i < OPERATIONS; i++) {
-        if (!only || strcmp(only, operations[i]->name) == 0) {
+        if (only ? strcmp(only, operations[i]->name) == 0 : i < OPERATIONS - ALONE) {
             const int before = bed.checks;
             const double begin = pc_now();
             operations[i]->check(&bed);

@@ -30,8 +30,11 @@ typedef struct test_bed {
     int contexts;
     bool cuda, quick;
     uint64_t seed;
-    int repeat; /* runs of each case on each context */
-    int clouds; /* forms: at least so many, of the smallest ones; columns: just so many; 0 = all */
+    int repeat;     /* runs of each case on each context */
+    int clouds;     /* forms: at least so many, of the smallest ones; columns: just so many; 0 = all */
+    int64_t points; /* large: of its cloud; 0 = 300,000,000 */
+    bool padded;    /* large: padded features, too */
+    int tables;     /* table: the last is large enough; 0 = 3 */
     int checks, failures;
 } test_bed;
 
@@ -44,6 +47,6 @@ typedef struct operation {
 } operation;
 
 extern const operation operation_sample, operation_columns, operation_forms, operation_voxelize, operation_neighbors,
-    operation_normals, operation_boxes;
+    operation_normals, operation_boxes, operation_large, operation_table;
 
 #endif

@@ -1,7 +1,6 @@
 /* Voxelization against a plain loop over the records. */
 #include "voxelize_cpu.h"
 #include "reference.h"
-#include "voxels_difference.h"
 
 #include <float.h>
 #include <limits.h>

@@ -30,5 +30,7 @@ void check_sample(test_bed *bed, const char *name, const pcgpu_cloud *cloud, con
 
 /* A cloud without an offset; `range` instead of the one of the parameters. Free with pcgpu_voxels_free. */
 pcgpu_voxels plain_voxelize(const pcgpu_cloud *cloud, const double range[6], const pcgpu_voxelize_params *p);
+/* The first thing in which two results of a cloud of so many records differ, or NULL. selects: records are selected. */
+const char *voxels_difference(const pcgpu_voxels *a, const pcgpu_voxels *b, int64_t rows, bool selects);
 
 #endif

@@ -1,15 +1,10 @@
-/* voxelize_table [--tables N] [--quick]: clouds whose voxels are more than the hash table of CUDA begins with, so that
- * it has to grow, against the CPU, byte for byte; and what the table is like for the clouds that follow. N - 1 tables
- * are too small, by default 2: of the sizes that the program has, that takes 43,000,000 points and 10 GB. --quick: one
- * kind of features. Exit code 0 passed, 1 failed, 77 no CUDA device. */
+/* Clouds whose voxels are more than the hash table of CUDA begins with, so that it has to grow, against the CPU, byte
+ * for byte; and what the table is like for the clouds that follow. All but the last of --tables N tables are too small,
+ * by default 2 of 3: of the sizes that the program has, that takes 43,000,000 points and 10 GB. --quick: one kind of
+ * features. */
 #include "../support/context.h"
-#include "sample_ops.h"
-#include "voxelize_ops.h"
+#include "reference.h"
 #include "voxelize_cuda.h"
-#include "voxels_difference.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum { COLUMNS = 4, SIDE = 512, GROWTH = 8, CROWD = 40, REPEATS = 3 };
 
@@ -29,14 +24,7 @@ static const struct setting {
     {"nearest of the first 6", PCGPU_FEATURES_NEAREST, 6, 0},
 };
 
-static int checks, failures;
-
-static void expect(bool ok, const char *setting, const char *cloud, const char *what) {
-    checks++;
-    if (!ok && failures++ < 20) {
-        printf("FAILED: %s, %s: %s\n", setting, cloud, what);
-    }
-}
+static test_bed *now;
 
 /* ---- clouds ----------------------------------------------------------------------------------------------------- */
 
@@ -109,13 +97,14 @@ typedef struct known {
 
 static known know(pcgpu_context *cpu, const struct setting *s, const char *name, const float *data, int64_t rows) {
     known k = {.name = name, .job = job_of(s, data, rows)};
-    expect(pc_backend_cpu.voxelize->voxelize(cpu, &k.job, &k.want) == PCGPU_OK, s->name, name, cpu->errors.text);
+    expect(now, pc_backend_cpu.voxelize->voxelize(cpu, &k.job, &k.want) == PCGPU_OK, "%s, %s: %s", s->name, name,
+           cpu->errors.text);
     return k;
 }
 
 /* Voxelizes on CUDA, with or without a clock; returns the state of the table. tries: how many there must be. */
-static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s, const known *k, int repeats,
-                                    int tries) {
+static pc_cuda_voxelize_table check_table(pcgpu_context *cuda, const struct setting *s, const known *k, int repeats,
+                                          int tries) {
     float milliseconds[REPEATS];
     pcgpu_voxels got = {.count = 0};
     pc_cuda_voxelize_table table;
@@ -123,12 +112,12 @@ static pc_cuda_voxelize_table check(pcgpu_context *cuda, const struct setting *s
     const char *what = status == PCGPU_OK ? voxels_difference(&k->want, &got, k->job.rows, k->want.selected != NULL)
                                           : cuda->errors.text;
     pc_cuda_voxelize_table_info(cuda, &table);
-    expect(!what, s->name, k->name, what);
+    expect(now, !what, "%s, %s: %s", s->name, k->name, what ? what : "");
     if (table.tries != tries) {
         printf("%d tables for %lld voxels, %lld slots in the last\n", table.tries, (long long)k->want.voxels_found,
                (long long)table.slots);
     }
-    expect(table.tries == tries, s->name, k->name, "not as many tables as it takes");
+    expect(now, table.tries == tries, "%s, %s: %s", s->name, k->name, "not as many tables as it takes");
     pcgpu_voxels_free(&got);
     return table;
 }
@@ -149,25 +138,25 @@ static void check_setting(const struct setting *s, const inputs *in, pcgpu_conte
           one = know(cpu, s, "one voxel", in->one, in->one_rows),
           few = know(cpu, s, "few points", in->many, in->few_rows),
           unlucky_ones = know(cpu, s, "cells with one home", in->unlucky, in->unlucky_rows);
-    check(cuda, s, &many, 0, in->tables);
-    pc_cuda_voxelize_table table = check(cuda, s, &many, 0, 1);
-    expect(table.slots >= 3 * many.want.voxels_found / 2, s->name, many.name,
+    check_table(cuda, s, &many, 0, in->tables);
+    pc_cuda_voxelize_table table = check_table(cuda, s, &many, 0, 1);
+    expect(now, table.slots >= 3 * many.want.voxels_found / 2, "%s, %s: %s", s->name, many.name,
            "a like cloud has a table that is too small");
-    check(cuda, s, &few, 0, 1);
-    check(cuda, s, &one, 0, 1);
-    table = check(cuda, s, &one, 0, 1);
-    expect(table.slots == in->least, s->name, one.name, "the table is still a large one");
-    check(cuda, s, &many, 0, in->tables); /* in the memory that there is */
-    check(cuda, s, &few, REPEATS, 1);
-    check(cuda, s, &many, REPEATS, 1);
-    check(cuda, s, &one, REPEATS, 1);
+    check_table(cuda, s, &few, 0, 1);
+    check_table(cuda, s, &one, 0, 1);
+    table = check_table(cuda, s, &one, 0, 1);
+    expect(now, table.slots == in->least, "%s, %s: %s", s->name, one.name, "the table is still a large one");
+    check_table(cuda, s, &many, 0, in->tables); /* in the memory that there is */
+    check_table(cuda, s, &few, REPEATS, 1);
+    check_table(cuda, s, &many, REPEATS, 1);
+    check_table(cuda, s, &one, REPEATS, 1);
     pcgpu_close(cuda);
     cuda = test_open(PCGPU_DEVICE_CUDA, 0);
-    table = check(cuda, s, &one, 0, 1);
-    expect(table.slots == in->least, s->name, one.name, "the first table is a large one");
-    check(cuda, s, &many, REPEATS, in->tables);
-    check(cuda, s, &one, 0, 1);
-    check(cuda, s, &unlucky_ones, 0, in->unlucky_tables);
+    table = check_table(cuda, s, &one, 0, 1);
+    expect(now, table.slots == in->least, "%s, %s: %s", s->name, one.name, "the first table is a large one");
+    check_table(cuda, s, &many, REPEATS, in->tables);
+    check_table(cuda, s, &one, 0, 1);
+    check_table(cuda, s, &unlucky_ones, 0, in->unlucky_tables);
     pcgpu_close(cuda);
     pcgpu_voxels_free(&many.want);
     pcgpu_voxels_free(&one.want);
@@ -201,46 +190,24 @@ static inputs make_inputs(const pc_cuda_voxelize_table *table, int tables) {
     return in;
 }
 
-static int usage(void) {
-    fprintf(stderr, "usage: voxelize_table [--tables N] [--quick], N from 2 to 6\n");
-    return 2;
-}
-
-int main(int argc, char **argv) {
-    int tables = 3;
-    size_t count = sizeof kinds / sizeof *kinds;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--tables") == 0 && i + 1 < argc) {
-            tables = atoi(argv[++i]);
-        } else if (strcmp(argv[i], "--quick") == 0) {
-            count = 1;
-        } else {
-            return usage();
-        }
-    }
-    if (tables < 2 || tables > 6) {
-        return usage();
-    }
-    pcgpu_context *cuda = test_open(PCGPU_DEVICE_CUDA, 0), *cpu = test_open(PCGPU_DEVICE_CPU, 0);
+static void check(test_bed *bed) {
+    const size_t count = bed->quick ? 1 : sizeof kinds / sizeof *kinds;
+    pcgpu_context *cpu = test_open(PCGPU_DEVICE_CPU, 0);
     pc_cuda_voxelize_table table;
-    pc_cuda_voxelize_table_info(cuda, &table);
-    pcgpu_close(cuda);
-    inputs in = make_inputs(&table, tables);
-    if (!in.many || !in.one || !in.unlucky) {
-        printf("FAILED: no memory for %lld points\n", (long long)in.rows);
-        return 1;
-    }
-    for (size_t i = 0; i < count; i++) {
+    now = bed;
+    pc_cuda_voxelize_table_info(bed->context[0], &table);
+    inputs in = make_inputs(&table, bed->tables ? bed->tables : 3);
+    expect(bed, in.many && in.one && in.unlucky, "no memory for %lld points", (long long)in.rows);
+    for (size_t i = 0; i < count && in.many && in.one && in.unlucky; i++) {
         const double begin = pc_now();
         check_setting(&kinds[i], &in, cpu);
         printf("%s: %lld points, %d tables, the first of %lld slots, %.1f s\n", kinds[i].name, (long long)in.rows,
                in.tables, (long long)in.least, pc_now() - begin);
     }
-    printf("%d checks, %d failures\n", checks, failures);
     free(in.many);
     free(in.one);
     free(in.unlucky);
     pcgpu_close(cpu);
-    return failures ? 1 : 0;
 }
+
+const operation operation_table = {"table", check};

@@ -1,12 +1,8 @@
-/* large_voxelize [--backend cpu|cuda] [--points N] [--threads T] [--padded]: clouds whose bytes, and with --padded
- * whose features, are beyond what 32 bits count. No reference runs beside it: point i is made to lie in voxel i %
- * VOXELS, so that every number, count, coordinate and mean is known. 300000000 points take 6 GB, with --padded 14 GB.
- * Exit code 0 passed, 1 failed, 77 no CUDA device. */
-#include "../support/context.h"
-#include "backend.h"
+/* Clouds whose bytes, and with --padded whose features, are beyond what 32 bits count. No reference runs beside it: point
+ * i is made to lie in voxel i % VOXELS, so that every number, count, coordinate and mean is known. 300000000 points take
+ * 6 GB, with --padded 14 GB. */
+#include "kernels.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
 enum { SIDE = 128, VOXELS = SIDE * SIDE * SIDE, COLUMNS = 3, STEPS = 32, LIMIT = 60 };
@@ -14,12 +10,10 @@ enum { SIDE = 128, VOXELS = SIDE * SIDE * SIDE, COLUMNS = 3, STEPS = 32, LIMIT =
 #define CELL 0.5f
 #define LOW  -32.0f
 
-static int failures;
+static test_bed *now;
 
 static void fail(const char *what, int64_t at) {
-    if (failures++ < 20) {
-        printf("FAILED: %s at %lld\n", what, (long long)at);
-    }
+    expect(now, false, "%s at %lld", what, (long long)at);
 }
 
 /* Cells are met in a scattered order. */
@@ -76,7 +70,7 @@ static void check_rows(const pcgpu_voxels *got, const int32_t cell[3], int64_t k
     }
 }
 
-static void check(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, const pcgpu_voxels *got) {
+static void check_voxels(const pcgpu_cloud *cloud, const pcgpu_voxelize_params *p, const pcgpu_voxels *got) {
     const int64_t voxels = cloud->rows < VOXELS ? cloud->rows : VOXELS;
     const int64_t most = p->max_points ? p->max_points : INT64_MAX;
     int64_t kept_in_all = 0;
@@ -123,13 +117,13 @@ static void run(pcgpu_context *context, const pcgpu_cloud *cloud, const char *na
         .features = features};
     pcgpu_voxels got;
     double begin = pc_now();
-    if (pcgpu_voxelize(context, cloud, &p, &got) != PCGPU_OK) {
-        printf("FAILED: %s: %s\n", name, pcgpu_last_error(context));
-        failures++;
+    const pcgpu_status status = pcgpu_voxelize(context, cloud, &p, &got);
+    expect(now, status == PCGPU_OK, "%s: %s", name, pcgpu_last_error(context));
+    if (status != PCGPU_OK) {
         return;
     }
     double seconds = pc_now() - begin;
-    check(cloud, &p, &got);
+    check_voxels(cloud, &p, &got);
     struct rusage usage;
     getrusage(RUSAGE_SELF, &usage);
     printf("%s, %s: %lld points, %lld voxels, %lld values of features, %.2f s (%.1f ns a point), %.2f GB at the most\n",
@@ -139,50 +133,22 @@ static void run(pcgpu_context *context, const pcgpu_cloud *cloud, const char *na
     pcgpu_voxels_free(&got);
 }
 
-static int usage(const char *wrong) {
-    fprintf(stderr,
-            "large_voxelize: %s\nusage: large_voxelize [--backend cpu|cuda] [--points N] [--threads T] [--padded]\n",
-            wrong);
-    return 2;
-}
-
-int main(int argc, char **argv) {
-    pcgpu_device device = PCGPU_DEVICE_CPU;
+static void check(test_bed *bed) {
+    pcgpu_context *context = bed->context[bed->contexts - 1];
     pcgpu_cloud cloud;
-    int64_t points = 300000000;
-    int threads = 0;
-    bool padded = false;
-    setvbuf(stdout, NULL, _IOLBF, 0);
-    for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
-        if (strcmp(argv[i], "--padded") == 0) {
-            padded = true;
-        } else if (strcmp(argv[i], "--points") == 0) {
-            points = strtoll(argv[++i] ? value : "", NULL, 10);
-        } else if (strcmp(argv[i], "--threads") == 0) {
-            threads = atoi(argv[++i] ? value : "");
-        } else if (strcmp(argv[i], "--backend") == 0 && (strcmp(value, "cpu") == 0 || strcmp(value, "cuda") == 0)) {
-            device = strcmp(argv[++i], "cuda") == 0 ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU;
-        } else {
-            return usage(argv[i]);
-        }
-    }
-    if (points < 1 || points > INT32_MAX) {
-        return usage("give 1 to 2147483647 points");
-    }
-    pcgpu_context *context = test_open(device, threads);
-    if (pcgpu_cloud_create(context, points, COLUMNS, &cloud) != PCGPU_OK) {
-        printf("FAILED: %s\n", pcgpu_last_error(context));
-        return 1;
+    now = bed;
+    const bool made = pcgpu_cloud_create(context, bed->points ? bed->points : 300000000, COLUMNS, &cloud) == PCGPU_OK;
+    expect(bed, made, "%s", pcgpu_last_error(context));
+    if (!made) {
+        return;
     }
     fill(&cloud);
     run(context, &cloud, "means", PCGPU_FEATURES_MEAN, 0);
     run(context, &cloud, "means of the first points", PCGPU_FEATURES_MEAN, LIMIT);
-    if (padded) { /* just beyond 2^31 values */
+    if (bed->padded) { /* just beyond 2^31 values */
         run(context, &cloud, "points", PCGPU_FEATURES_POINTS, INT32_MAX / ((int64_t)VOXELS * COLUMNS) + 2);
     }
-    printf("%d failures\n", failures);
     pcgpu_cloud_free(&cloud);
-    pcgpu_close(context);
-    return failures ? 1 : 0;
 }
+
+const operation operation_large = {"large", check};
