@@ -4,28 +4,9 @@ cloud 300 > a.bin
 expect 0 pcgpu sample -m 10 a.bin -o ten.bin
 expect 0 pcgpu sample -m 20 --start 7 a.bin -o twenty.bin
 
-# works YAML WANTED OPTION...: a configuration gives the same bytes as a file.
-works() {
-    printf '%b\n' "$1" > c.yaml
-    WANTED_FILE=$2
-    shift 2
-    quiet pcgpu sample --config c.yaml a.bin -f -o got.bin "$@"
-    same got.bin "$WANTED_FILE"
-}
-works 'count: 10' ten.bin
-works '# a comment\ncount: 20\nstart: 7' twenty.bin
-works 'sample:\n  count: 20\n  start: 7' twenty.bin
-works 'sample: {count: 20, start: 7}' twenty.bin
-works 'voxelize:\n  voxel_size: 0.5\nregister:\n  levels: 2\nsample:\n  count: 10' ten.bin
-works 'count: 20\nsample:\n  count: 10' ten.bin # the section is nearer than the flat key
-works 'sample:\n  count: 10\ncount: 20' ten.bin # wherever it stands
-works 'count: 30' ten.bin --count 10            # the command line wins
-works 'count: 30\nstart: 7' twenty.bin -m 20
-works 'ratio: 0.5' ten.bin -m 10
-works 'count: 10\nthreads: 2\nfields: 4\ndevice: auto' ten.bin
-works '{"count": 10}' ten.bin # JSON is YAML
-works '' ten.bin -m 10
-
+# A configuration gives the same bytes as options; keys, sections and what wins are lines of answers.list.
+echo 'sample: {count: 20, start: 7}' > c.yaml
+makes got.bin twenty.bin pcgpu sample --config c.yaml a.bin -o got.bin
 rm -f c.yaml got.bin
 only a.bin ten.bin twenty.bin
 

@@ -1,5 +1,4 @@
-# Configurations of mmdetection3d: the literals that python/pcgpu/config.py takes from Python, their inheritance, and what is
-# said where a value is needed that code computes.
+# Configurations of mmdetection3d that python/pcgpu/config.py reads; where the layer is, notation and bases: answers.list.
 . "${0%/*}/lib.sh"
 cloud 3000 > a.bin
 command -v python3 > "$OUT" || { skip_part 'all' 'there is no python3'; finish; }
@@ -20,66 +19,18 @@ holds() {
 R='point_cloud_range=[-4, -4.5, -4, 4, 4.5, 4]'
 L="$R, voxel_size=[1, 1, 2], max_num_points=3, max_voxels=(5, 6)"
 IN='[-4, -4.5, -4, 4, 4.5, 4]|[1, 1, 2]'
-HARD='"mmdet3d"|"hard"' DYNAMIC='"mmdet3d"|"dynamic"'
+HARD='"mmdet3d"|"hard"'
 model() { printf 'model = dict(data_preprocessor=dict(voxel_layer=dict(%s)%s)%s)' "$1" "${2:-}" "${3:-}"; }
 
-# Where the layer is in 1.x and 0.x; max_voxels is a number or (train, test).
-holds "$(model "$L")" "$IN|3|6|$HARD"
-holds "$(model "$L")" "$IN|3|5|$HARD" --split train
-holds "model = dict(voxel_layer=dict($L))" "$IN|3|6|$HARD"
-holds "model = dict(pts_voxel_layer=dict($R, voxel_size=(1, 1, 2), max_num_points=3, max_voxels=[7, 8]))" "$IN|3|8|$HARD"
-holds "model = dict(voxel_layer=dict($R, voxel_size=[1, 1, 2], max_num_points=3, max_voxels=9))" "$IN|3|9|$HARD" --split train
-# What is dynamic; what the encoders take.
-holds "$(model "$L" ", voxel_type='dynamic'")" "$IN|0|0|$DYNAMIC"
-holds "model = dict(voxel_layer=dict($R, voxel_size=[1, 1, 2], max_num_points=-1, max_voxels=(-1, -1)))" "$IN|0|0|$DYNAMIC"
-for VFE in PillarFeatureNet HardVFE HardSimpleVFE; do
-    holds "$(model "$L" '' ", voxel_encoder=dict(type='$VFE', in_channels=4)")" "$IN|3|6|$HARD"
-done
-for VFE in DynamicVFE DynamicSimpleVFE DynamicPillarFeatureNet; do
-    holds "$(model "$L" ", voxel_type='dynamic'" ", pts_voxel_encoder=dict(type='$VFE')")" "$IN|0|0|$DYNAMIC"
-done
-holds "$(model "$L" '' ", voxel_encoder=dict(type='Mine')")" "$IN|3|6|$HARD" --voxelization hard
-holds "$(model "$L" ", voxel_type='mine'")" "$IN|0|0|$DYNAMIC" --voxelization dynamic
 # The command line wins, and other layouts may be asked for.
 COMMAND_LINE='--max-voxels 7' holds "$(model "$L")" "$IN|3|7|$HARD"
 COMMAND_LINE='--layout openpcdet' holds "$(model "$L")" "$IN|3|6|\"openpcdet\"|\"hard\""
 COMMAND_LINE='--layout pcgpu' holds "$(model "$L")" "$IN|3|6|\"pcgpu\"|\"hard\""
 COMMAND_LINE='--features pillar' holds "$(model "$L")" "$IN|3|6|\"pcgpu\"|\"hard\""
 
-# Notation: comments, strings, numbers, names, dicts, joined lines; what is not needed may be any Python.
-holds "\"\"\"A model.\n\nvoxel_size = 3\"\"\"
-import os
-from x import (y,
-               z)
-voxel_size = [1, 1., +2]  # metres
-pc = (-4, -4.5, -4.0e0,
-      4, 4_0e-1,
-  )
-pc = [-4, -45e-1, -4, 4, 4.5, 4]; data_root = os.path.join('a', 'b') + f'{1}'
-pipeline = [dict(type=t, pc=pc, **kw) for t in [1, 2] if t] if True else lambda a, b=[3]: {a: b}
-train = [dict(a='(['), *pipeline]
-@decorated
-def f(x):
-    '''voxel_size = 7'''
-    return x[voxel:size]
-model = dict(
-    voxel_layer={
-        'voxel_size': (voxel_size), \"point_\" 'cloud_range': \\\\
-            pc,
-        'max_num_points': 3, 'max_voxels': (5, 6)},
-    other=g(1)[2], more=not x)" "$IN|3|6|$HARD"
-# The last assignment holds; a name has the value of its line.
-holds "v = [9, 9, 9]\nv = [1, 1, 2]\nmodel = dict(voxel_layer=dict($R, voxel_size=v, max_num_points=3, max_voxels=4))\nv = 7" "$IN|3|4|$HARD"
-
-# Bases: by the folder of the file that names them; dicts are merged key by key, _delete_ starts over.
-mkdir -p base/sub
-echo "model = dict(data_preprocessor=dict(voxel_layer=dict($L), voxel_type='hard'), voxel_encoder=dict(type='HardVFE'))" > base/m.py
-echo "_base_ = '../m.py'" > base/sub/n.py
-holds "_base_ = ['base/sub/n.py']" "$IN|3|6|$HARD"
-holds "_base_ = ('base/m.py', )\nmodel = dict(data_preprocessor=dict(voxel_layer=dict(max_num_points=9)))" "$IN|9|6|$HARD"
-holds "_base_ = 'base/m.py'\nmodel = dict(data_preprocessor=dict(voxel_type='dynamic'), voxel_encoder=dict(type='DynamicVFE'))" "$IN|0|0|$DYNAMIC"
-echo 'x = 1' > base/x.py
-holds "_base_ = ['base/x.py', 'base/m.py']" "$IN|3|6|$HARD"
+# Bases that name others ten times each.
+mkdir base
+echo "model = dict(voxel_layer=dict($L))" > base/m.py
 for i in 1 2 3 4 5 6 7 8 9; do # each names the next ten times
     echo "_base_ = [$(printf "'wide$((i + 1)).py', %.0s" 1 2 3 4 5 6 7 8 9 10)]" > wide$i.py
 done

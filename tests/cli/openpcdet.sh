@@ -66,50 +66,12 @@ stderr_has '^pcgpu: alone/second\.yaml:5:20: DATA_PROCESSOR is missing, and its 
 EFFECT='"auto"|[2, 2, 2]|0|0|"points"|"hard"' effect --config alone/second.yaml --range auto --voxel-size 2 --max-points 0 --max-voxels 0
 absent x.bin
 
-# holds YAML EFFECT OPTION...: a small file and what is in effect.
-holds() {
-    printf '%b\n' "$1" > c.yaml
-    EFFECT=$2
-    shift 2
-    effect --config c.yaml "$@"
-}
+# Small files, encoders and bases of bases are lines of answers.list.
 R='POINT_CLOUD_RANGE: [-4, -4, -4, 4, 4, 4]'
 V='VOXEL_SIZE: [1, 1, 2]'
 L='MAX_POINTS_PER_VOXEL: 3, MAX_NUMBER_OF_VOXELS: {train: 5, test: 6}'
-IN='[-4, -4, -4, 4, 4, 4]|[1, 1, 2]'
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]" "$IN|3|6|\"points\"|\"hard\""
-PLACEHOLDER="$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]"
 VOXELS="$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]"
-holds "$PLACEHOLDER" "$IN|0|0|\"points\"|\"dynamic\""
-holds "$PLACEHOLDER" "$IN|8|0|\"points\"|\"hard\"" --max-points 8 --set voxelization=hard
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V}]" "$IN|8|9|\"points\"|\"hard\"" --max-points 8 --max-voxels 9
-# Each encoder and what it takes, whatever its switches; the command line may say otherwise.
-for VFE in DynPillarVFE DynamicPillarVFE DynMeanVFE DynamicMeanVFE DynamicPillarVFESimple2D DynamicVoxelVFE; do
-    holds "DATA_CONFIG:\n  $R\n  DATA_PROCESSOR: [{NAME: transform_points_to_voxels_placeholder, $V}]\nMODEL: {VFE: {NAME: $VFE}}" \
-        "$IN|0|0|\"points\"|\"dynamic\""
-    holds "$VOXELS\nMODEL: {VFE: {NAME: $VFE}}" "$IN|0|0|\"points\"|\"dynamic\""
-done
-holds "$VOXELS\nMODEL: {VFE: {NAME: DynPillarVFE}}" "$IN|3|6|\"points\"|\"hard\"" --set voxelization=hard
-holds "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}" "$IN|3|6|\"points\"|\"hard\"" --set voxelization=hard
-for VFE in '{NAME: PillarVFE, WITH_DISTANCE: True}' '{NAME: PillarVFE, USE_ABSLOTE_XYZ: no}' '{NAME: MeanVFE}' '{}' 7; do
-    holds "$VOXELS\nMODEL: {VFE: $VFE}" "$IN|3|6|\"points\"|\"hard\""
-done
-# The features of pcgpu for those who ask for them: the command line wins.
-holds "$VOXELS\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"pillar\"|\"hard\"" --layout pcgpu
-holds "$VOXELS\nMODEL: {VFE: {NAME: MeanVFE}}" "$IN|3|6|\"mean\"|\"hard\"" --layout pcgpu
-holds "$PLACEHOLDER\nMODEL: {VFE: {NAME: DynMeanVFE}}" "$IN|0|0|\"mean\"|\"hard\"" --layout pcgpu
-holds "$VOXELS\nMODEL: {VFE: {NAME: MyVFE}}" "$IN|3|6|\"pillar\"|\"hard\"" --features pillar
-holds "$R\nDATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]\nMODEL: {VFE: {NAME: PillarVFE}}" "$IN|3|6|\"points\"|\"hard\""
-# A base of a base; what is nearer wins, key by key in mappings, lists as a whole; of two equal keys the last one.
-echo "_BASE_CONFIG_: base2.yaml
-$R" > base1.yaml
-echo "POINT_CLOUD_RANGE: [0, 0, 0, 1, 1, 1]
-DATA_PROCESSOR: [{NAME: transform_points_to_voxels, $V, $L}]
-MODEL: {VFE: {NAME: PillarVFE, WITH_DISTANCE: True}}" > base2.yaml
-holds '_BASE_CONFIG_: base1.yaml\nMODEL: {VFE: {WITH_DISTANCE: False}}' "$IN|3|6|\"pillar\"|\"hard\"" --layout pcgpu
-holds '_BASE_CONFIG_: base1.yaml' "$IN|3|6|\"points\"|\"hard\""
-holds "DATA_CONFIG: {_BASE_CONFIG_: base1.yaml}\nDATA_CONFIG: {_BASE_CONFIG_: base2.yaml, $R}" "$IN|3|6|\"points\"|\"hard\""
-rm -f c.yaml file.npz effect.npz effect.yaml
+rm -f file.npz effect.npz effect.yaml
 
 # The steps before the voxels: shuffling is done where it is enabled, sampling is named.
 printf '%b\n' "$R\nDATA_PROCESSOR: [{NAME: sample_points, NUM_POINTS: {train: 100, test: -1}},

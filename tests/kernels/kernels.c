@@ -34,11 +34,11 @@ static void open_context(test_bed *bed, pcgpu_device device, int threads, const 
 }
 
 static void usage(const char *wrong) {
-    fprintf(
-        stderr,
-        "kernels: %s\nusage: kernels [--seed N] [--op sample|columns|forms|voxelize|neighbors|normals|boxes|large|table]\n"
-        "       [--backend cpu|cuda] [--repeat N] [--clouds N] [--points N] [--tables N] [--padded] [--quick]\n",
-        wrong);
+    fprintf(stderr,
+            "kernels: %s\nusage: kernels [--seed N] [--op sample|columns|forms|voxelize|neighbors|normals|boxes|large|"
+            "table]\n"
+            "       [--backend cpu|cuda] [--repeat N] [--clouds N] [--points N] [--tables N] [--padded] [--quick]\n",
+            wrong);
     exit(2);
 }
 

@@ -1,6 +1,6 @@
-/* Clouds whose bytes, and with --padded whose features, are beyond what 32 bits count. No reference runs beside it: point
- * i is made to lie in voxel i % VOXELS, so that every number, count, coordinate and mean is known. 300000000 points take
- * 6 GB, with --padded 14 GB. */
+/* Clouds whose bytes, and with --padded whose features, are beyond what 32 bits count. No reference runs beside it:
+ * point i is made to lie in voxel i % VOXELS, so that every number, count, coordinate and mean is known. 300000000
+ * points take 6 GB, with --padded 14 GB. */
 #include "kernels.h"
 
 #include <sys/resource.h>
