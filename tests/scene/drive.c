@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 typedef struct arguments {
-    int frames, steps, every, first, origin; /* origin < 0: the first */
-    double step, rate, beams_off, noise;
+    int frames, steps, first, origin; /* origin < 0: the first */
+    double step, beams_off, noise;
     uint64_t seed;
     bool moving, labels;
     town_settings town;
@@ -20,45 +20,37 @@ static const char usage[] =
     "Writes 000000.bin, 000001.bin, ..., poses.txt (KITTI: first frame from frame) and times.txt.\n"
     "  --frames N   scans (default 200)\n"
     "  --step M     metres from scan to scan (default 1)\n"
-    "  --rate HZ    scans a second (default 10)\n"
     "  --steps N    firings of each of the 64 beams in a scan (default 900)\n"
     "  --moving 1   the car moves while a scan is taken, its pose is that of the middle of the scan,\n"
     "               and records have a fifth value: 0 at the first firing, 1 at the next scan's\n"
     "  --beams-off A  the beams point A degrees higher than the scanner says (default 0)\n"
     "  --noise M    of the ranges, one sigma (default 0.015, along a path 0.02)\n"
-    "  --every N    one of so many beams fires (default 1)\n"
     "  --seed N     of the noise and the dropouts (default 1)\n"
     "  --layout N   seed of the block or the town (default 1)\n"
     "Along a path, through a town that is the same for every drive with its layout:\n"
-    "  --path FILE  poses of the left camera of KITTI: a time and 12 numbers on each line; --step and --rate are its\n"
+    "  --path FILE  poses of the left camera of KITTI: a time and 12 numbers on each line; --step is its\n"
     "  --first N    frame of the path that is the first scan (default 0)\n"
     "  --origin N   frame of the path that poses.txt begins at, in lane 0: for drives in one map (default: the first)\n"
     "  --lane M     the sensor is M metres left of the path (default 0; 3.4 is the lane of the oncoming cars)\n"
     "  --moving-cars 1  cars drive ahead, behind and towards the sensor\n"
-    "  --bare N     instead of a town 1: open ground with trees and bushes, 2: a fast road with rails\n"
     "  --exchange F     fraction of the places at the kerb where another car or none is parked (default 0)\n"
-    "  --parking N      seed of the exchange (default 1)\n"
     "  --labels 1   also 000000.label, ...: a uint32 per point as SemanticKITTI's, 252 on moving cars, else 0\n";
 
 static bool parse(int argc, char **argv, arguments *a) {
-    *a = (arguments){.frames = 200, .steps = 900, .every = 1, .origin = -1, .step = 1.0, .rate = 10.0, .seed = 1};
-    a->town = (town_settings){.layout = 1, .parking = 1};
+    *a = (arguments){.frames = 200, .steps = 900, .origin = -1, .step = 1.0, .seed = 1};
+    a->town = (town_settings){.layout = 1};
     const program_option options[] = {
         {"--frames", 1, 1e6, .whole = &a->frames},
         {"--steps", 8, 1e5, .whole = &a->steps},
         {"--first", 0, 1e6, .whole = &a->first},
         {"--origin", 0, 1e6, .whole = &a->origin},
-        {"--every", 1, SCENE_BEAMS, .whole = &a->every},
-        {"--bare", 0, 2, .whole = &a->town.bare},
         {"--step", 0, 100, .real = &a->step},
-        {"--rate", 1e-9, 1e9, .real = &a->rate},
         {"--beams-off", 0, 10, .real = &a->beams_off},
         {"--noise", 1e-9, 1, .real = &a->noise},
         {"--lane", -5, 5, .real = &a->town.lane},
         {"--exchange", 0, 1, .real = &a->town.exchange},
         {"--seed", .seed = &a->seed},
         {"--layout", .seed = &a->town.layout},
-        {"--parking", .seed = &a->town.parking},
         {"--moving", .flag = &a->moving},
         {"--moving-cars", .flag = &a->town.moving_cars},
         {"--labels", .flag = &a->labels},
@@ -133,7 +125,6 @@ static bool write_frame(const arguments *a, world *w, int frame, const buffers *
     char path[4096];
     scene_sensor sensor = {.poses = b->poses, .count = a->moving ? a->steps : 1, .times = a->moving};
     sensor.noise = a->noise;
-    sensor.every = a->every;
     sensor.moving = a->labels ? b->moving : NULL;
     for (int i = 0; i < sensor.count; i++) {
         pose_at(a, w, a->moving ? frame + ((double)i / a->steps - 0.5) : frame, &b->poses[i]);
@@ -166,7 +157,7 @@ static bool write_all(const arguments *a, world *w, const buffers *b) {
     for (int i = 0; i < a->frames && good; i++) {
         pose_at(a, w, i, &pose);
         print_pose(poses, &first, &pose);
-        fprintf(times, "%.17g\n", w->is_town ? w->town.way.times[a->first + i] : i / a->rate);
+        fprintf(times, "%.17g\n", w->is_town ? w->town.way.times[a->first + i] : i / 10.0);
         good = write_frame(a, w, i, b);
     }
     good = (!poses || fclose(poses) == 0) && good;

@@ -1,14 +1,10 @@
 #!/bin/sh
 # odometry_lost.sh ROOM DRIVE PROGRAM: sequences with frames that show nothing. Ten depth images covered by a hand while the
-# camera goes on by 40 degrees, ten covered scans of a street: all others have poses, right ones at once. A fast bare
-# road, whose first motion no scene determines well: no scan is lost, and the errors stay small.
+# camera goes on by 40 degrees, ten covered scans of a street: all others have poses, right ones at once.
 . "$(dirname "$0")/begin.sh"
-mkdir room street road
+mkdir room street
 "$room" --path around --loop 120 --noise 1 --width 160 --frames 60 --format pgm room
 "$drive" --frames 45 --steps 500 --seed 9 street
-awk 'BEGIN { for (i = 0; i < 90; i++) { x += 3 * sin(a); z += 3 * cos(a); a = 0.1 * sin(0.04 * i)
-    printf "%g %.9f 0 %.9f %.9f 0 1 0 0 %.9f 0 %.9f %.9f\n", i / 10, cos(a), sin(a), x, -sin(a), cos(a), z } }' > path.txt
-"$drive" --path path.txt --bare 2 --first 20 --frames 50 --steps 400 --moving 1 --moving-cars 1 road
 
 # A surface 0.26 m away that fills the image; a few points around the sensor, and no scan at all.
 printf 'P5\n160 120\n65535\n' > covered.pgm
@@ -30,10 +26,4 @@ for reference in previous keyframe model; do
     "$pcgpu" odometry -q --cpu --reference $reference street/*.bin --trajectory trajectory.txt -f 2> messages.txt || code=$?
     [ $code -eq 4 ] || { cat messages.txt; exit 1; }
     check "street, $reference" 45 10 0.02 street/poses.txt
-done
-# 150 m at 30 m/s, deskewed by the times of the points. To the scan before it, errors add up.
-for case in 'previous 3' 'keyframe 3' 'model 0.5'; do
-    set -- $case
-    "$pcgpu" odometry -q --cpu --fields 5 --reference $1 road/*.bin --trajectory trajectory.txt -f
-    check "road, $1" 50 0 $2 road/poses.txt
 done

@@ -258,7 +258,7 @@ int64_t scene_sweep(const scene *street, const scene_sensor *sensor, int steps, 
     if (!sort_shapes(street, sensor->poses[0].position, farthest(sensor), &seen)) {
         count = -1;
     }
-    for (int beam = 0; count >= 0 && beam<SCENE_BEAMS; beam += sensor->every> 1 ? sensor->every : 1) {
+    for (int beam = 0; count >= 0 && beam < SCENE_BEAMS; beam++) {
         double level, rise;
         scene_direction(elevation(beam), &level, &rise);
         double skew = phase + 0.618 * beam; /* the lasers are not in one column */

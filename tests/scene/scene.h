@@ -100,7 +100,6 @@ typedef struct scene_sensor {
     int count;    /* 1: it stands still; else a pose for each step */
     bool times;   /* records have a fifth value, the time in the sweep: 0 at its first firing, 1 at the next sweep's */
     double noise; /* of the ranges, one sigma in metres; 0: 0.015 */
-    int every;    /* one of so many beams fires; 0: 1 */
     uint8_t *moving; /* NULL, or room for a byte per record: 1 when the point is on a moving car */
 } scene_sensor;
 

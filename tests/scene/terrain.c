@@ -36,17 +36,9 @@ double terrain_off_road(const terrain *t, double x, double y) {
            v * ((1.0 - u) * (double)b[0] + u * (double)b[1]);
 }
 
-/* From -1 to 1, 40 and 50 m long. */
-static double wave(double x, double y) {
-    double c, s[2];
-    scene_direction(7.0 * x + 3.0 * y, &c, &s[0]);
-    scene_direction(9.0 * y - 2.0 * x, &c, &s[1]);
-    return s[0] * s[1];
-}
-
 /* Heights of the path around, with weights 1 / (distance^2 + 12^2)^2: one height where two passes of the real path
  * differ by a metre, as they do. */
-static void find_heights(terrain *t, const drive_path *p, double waves) {
+static void find_heights(terrain *t, const drive_path *p) {
     for (int j = 0; j < t->deep; j++) {
         for (int i = 0; i < t->wide; i++) {
             double x = t->low[0] + TERRAIN_CELL * i, y = t->low[1] + TERRAIN_CELL * j, all = 0.0, sum = 0.0;
@@ -56,7 +48,7 @@ static void find_heights(terrain *t, const drive_path *p, double waves) {
                 all += w * w;
                 sum += w * w * at->z;
             }
-            t->heights[(size_t)j * (size_t)t->wide + (size_t)i] = sum / all - SCENE_SENSOR_HEIGHT + waves * wave(x, y);
+            t->heights[(size_t)j * (size_t)t->wide + (size_t)i] = sum / all - SCENE_SENSOR_HEIGHT;
         }
     }
     for (int j = 0; j + 1 < t->deep; j++) {
@@ -89,7 +81,7 @@ static void find_roads(terrain *t, const drive_path *p, double left) {
     }
 }
 
-bool terrain_make(terrain *t, const drive_path *p, double left, double waves) {
+bool terrain_make(terrain *t, const drive_path *p, double left) {
     double high[2] = {p->place[0].x, p->place[0].y};
     *t = (terrain){.low = {high[0], high[1]}};
     for (int k = 0; k < p->places; k++) {
@@ -115,7 +107,7 @@ bool terrain_make(terrain *t, const drive_path *p, double left, double waves) {
     if (!t->heights || !t->off) {
         return false;
     }
-    find_heights(t, p, waves);
+    find_heights(t, p);
     find_roads(t, p, left);
     return true;
 }

@@ -16,9 +16,9 @@ typedef struct terrain {
 #define TERRAIN_CELL 4.0
 #define TERRAIN_OFF  30.0
 
-/* Roads whose middle is `left` metres left of the path, on ground with waves of that height.
+/* Roads whose middle is `left` metres left of the path.
  * False when memory ends; terrain_free in any case. */
-bool terrain_make(terrain *t, const drive_path *p, double left, double waves);
+bool terrain_make(terrain *t, const drive_path *p, double left);
 void terrain_free(terrain *t);
 
 double terrain_height(const terrain *t, double x, double y); /* of the road, beside it as if it were road */

@@ -13,6 +13,7 @@
 #define OPEN_EVERY  850.0 /* metres: centres of the stretches without houses, the first at OPEN_FIRST */
 #define OPEN_FIRST  420.0
 #define OPEN_RADIUS 75.0
+#define PARKING     1   /* seed of the cars that are exchanged */
 #define LANE_LEFT   3.4 /* of the oncoming cars, left of the path */
 
 /* ---- what is free ----------------------------------------------------------------------------------------------- */
@@ -25,7 +26,7 @@ static test_random numbers_of(uint64_t seed, uint64_t kind, int64_t index) {
     return random;
 }
 
-enum { HOUSES = 1, YARDS, CARS, WHICH_CARS, TREES, LAMPS, MEADOWS, TRAFFIC, COUNTRY };
+enum { HOUSES = 1, YARDS, CARS, WHICH_CARS, TREES, LAMPS, MEADOWS, TRAFFIC };
 
 static builder builder_at(const town *t, scene *into, const path_place *at, test_random random) {
     builder b = {.street = into, .random = random, .origin = {at->x, at->y}, .degrees = path_degrees(at)};
@@ -138,9 +139,9 @@ static void add_parked_cars(town *t) {
     for (int64_t i = 0; i < 2 * (int64_t)(t->way.places / slot); i++) {
         double side = i % 2 ? -1.0 : 1.0, v = side * 4.85, x, y;
         path_place at = path_at(&t->way, slot * (double)(i / 2));
-        test_random which = numbers_of(t->settings.parking, WHICH_CARS, i);
+        test_random which = numbers_of(PARKING, WHICH_CARS, i);
         bool other = test_unit(&which) < t->settings.exchange;
-        builder b = builder_at(t, &t->all, &at, numbers_of(other ? ~t->settings.parking : t->settings.layout, CARS, i));
+        builder b = builder_at(t, &t->all, &at, numbers_of(other ? ~PARKING : t->settings.layout, CARS, i));
         const double u_range[2] = {-2.5, 2.5}, v_range[2] = {v - 0.3, v + 0.3};
         stand(t, &b, 0.0, v);
         world_of(&b, 0.0, v, &x, &y);
@@ -199,43 +200,6 @@ static void add_meadows(town *t) {
             double side = i % 2 ? 6.8 : -6.8;
             stand(t, &b, 0.0, side);
             piece_cylinder(&b, SCENE_METAL, 0.0, side, 0.09, -0.5, 1.1);
-        }
-    }
-}
-
-/* A tree or a bush of twigs, between which beams pass. */
-static void add_twigs(builder *b, double u, double v) {
-    double foot = piece_chance(b, 0.5) ? piece_between(b, 1.8, 3.5) : 0.0, up = piece_between(b, 0.5, 2.0);
-    double across = piece_between(b, 0.6, 2.2), radius = piece_between(b, 0.08, 0.3);
-    piece_cylinder(b, SCENE_BARK, u, v, radius, -0.3, foot + up);
-    for (int i = 0; i < 60;) {
-        double x = piece_between(b, -1.0, 1.0), y = piece_between(b, -1.0, 1.0), z = piece_between(b, -1.0, 1.0);
-        if (x * x + y * y + z * z <= 1.0) {
-            radius = piece_between(b, 0.08, 0.22);
-            piece_sphere(b, SCENE_CLOTH, u + across * x, v + across * y, radius, foot + up * (1.0 + z));
-            i++;
-        }
-    }
-}
-
-/* Trees and bushes; on a fast road also rails on both sides, the same every 4 m, and signs. */
-static void add_country(town *t) {
-    for (int64_t i = 0; i < 2 * (t->way.places / 4); i++) {
-        double side = i % 2 ? -1.0 : 1.0;
-        path_place at = path_at(&t->way, 4.0 * (double)(i / 2));
-        builder b = builder_at(t, &t->all, &at, numbers_of(t->settings.layout, COUNTRY, i));
-        double u = piece_between(&b, -2.0, 2.0), far = side * piece_between(&b, 9.0, 30.0);
-        if (t->settings.bare > 1) {
-            stand(t, &b, 2.0, side * 7.5);
-            piece_box(&b, SCENE_METAL, 2.0, side * 7.5, 4.0, 0.06, 0.45, 0.76, 0.0);
-            piece_box(&b, SCENE_METAL, 0.0, side * 7.5, 0.1, 0.1, 0.0, 0.6, 0.0);
-            if (piece_chance(&b, 0.1)) {
-                piece_sign(&b, u, side * 8.3, 5.0);
-            }
-        }
-        stand(t, &b, u, far);
-        if (piece_chance(&b, t->settings.bare > 1 ? 0.6 : 0.9)) {
-            add_twigs(&b, u, far);
         }
     }
 }
@@ -352,7 +316,7 @@ bool town_build(town *t, const char *path_name, const town_settings *settings) {
     if (!path_read(&t->way, path_name)) {
         return false;
     }
-    if (terrain_make(&t->ground, &t->way, MIDDLE_LEFT, t->settings.bare ? 0.5 : 0.0)) {
+    if (terrain_make(&t->ground, &t->way, MIDDLE_LEFT)) {
         t->built = calloc((size_t)t->ground.columns, (size_t)t->ground.rows);
     }
     if (!t->built) {
@@ -362,10 +326,6 @@ bool town_build(town *t, const char *path_name, const town_settings *settings) {
     for (int i = 0; i < t->way.count; i++) {
         double *at = t->way.frames[i].position;
         at[2] = terrain_height(&t->ground, at[0], at[1]) + SCENE_SENSOR_HEIGHT;
-    }
-    if (t->settings.bare) {
-        add_country(t);
-        return true;
     }
     add_houses(t, 1.0);
     add_houses(t, -1.0);

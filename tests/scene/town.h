@@ -7,11 +7,9 @@
 #include "terrain.h"
 
 typedef struct town_settings {
-    uint64_t layout;  /* seed of the town */
-    double exchange;  /* fraction of the places at the kerb that are drawn anew: another car, or none */
-    uint64_t parking; /* seed of those */
+    uint64_t layout; /* seed of the town */
+    double exchange; /* fraction of the places at the kerb that are drawn anew: another car, or none */
     bool moving_cars;
-    int bare;    /* 1: open ground with trees and bushes, 2: a fast road with rails, instead of a town */
     double lane; /* of the sensor: metres left of the path, so that cars keep to theirs */
 } town_settings;
 
