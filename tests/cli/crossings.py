@@ -8,6 +8,7 @@ come from all, with a documented exit status, an error message for each status b
 --only PATTERN: run only the commands that match it (the regular expression is searched in the line that a failure prints).
 PCGPU, PCGPU_DEVICE: as in tests/cli/lib.sh. PCGPU_KEEP=1 leaves the inputs, to paste a command.
 """
+import contextlib
 import itertools
 import json
 import math
@@ -191,13 +192,13 @@ class Command:
             return ['--set', f'{option}={value}']
         return [f'--{option}'] if value is None else [f'--{option}={value}']
 
-    def status(self, words, *more):
-        with tempfile.TemporaryDirectory(dir=WORK) as here:
+    def status(self, words, *more, here=None):
+        with tempfile.TemporaryDirectory(dir=WORK) if here is None else contextlib.nullcontext(here) as here:
             line = [PCGPU, self.name, *more, *strip(words)]
-            return subprocess.run(line, capture_output=True, stdin=subprocess.DEVNULL, cwd=here).returncode
+            return subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=here).returncode
 
     def accepts(self, words):
-        return self.status(words, '--dry-run') == 0
+        return self.status(words, '--dry-run', here=f'{WORK}/dry') == 0
 
 
 def strip(words):
@@ -243,7 +244,8 @@ def generate(command, rng, most):
         gain = lambda o: again or sum(frozenset((o, c)) in left for c in [*chosen, inputs])
         for o in sorted(sorted(set(command.values) - set(chosen)), key=lambda o: (-gain(o), rng.random()))[:20]:
             more = {**chosen, o: command.words_of(o, rng)}
-            if len(chosen) < 14 and gain(o) and command.accepts(words(more, inputs)):
+            if (len(chosen) < 14 and gain(o) and not any(frozenset((o, c)) in refused for c in [*chosen, inputs])
+                    and command.accepts(words(more, inputs))):
                 chosen = more
         needed, tried = complete(command, given, inputs), (chosen, inputs)
         for _ in range(rng.choice([0, 9, 9, 9, 9])):  # fewer options, other values and inputs for most that fail
@@ -326,6 +328,7 @@ def main():
     seed, only = int(arguments.get('--seed', '1')), arguments.get('--only', '')
     WORK = tempfile.mkdtemp(prefix='pcgpu-crossings.')
     os.mkdir(WORK + '/in')
+    os.mkdir(WORK + '/dry')
     os.chdir(WORK + '/in')
     try:
         make_inputs()
@@ -349,6 +352,9 @@ def main():
             got = [s for (d, _), (s, _) in zip(todo, results) if d is c]
             statuses = ', '.join(f'{got.count(s)} x status {s}' for s in sorted(set(got)))
             print(f'{c.name}: {len(got)} commands, {covered} of {possible} pairs; {statuses}')
+        for name in contents('../dry'):
+            failures += 1
+            print(f'FAIL (--seed {seed}): --dry-run wrote {name}')
         after = contents('.')
         if after != before:
             failures += 1
