@@ -41,20 +41,28 @@ static float squared_between(const pc_sample_job *job, int64_t a, int64_t b) {
 }
 
 /* Lowers all distances by those to `pick`, which is out from now on, and gives the farthest of the others, the lowest
- * on ties, -1 when none is left. */
+ * on ties, -1 when none is left. In loops that a compiler makes vectors of; floats from 0 on are ordered as their bits. */
 static int64_t add_pick(const pc_sample_job *job, float *nearest, int64_t pick) {
     const float *x = job->x, *y = job->y, *z = job->z, at[3] = {x[pick], y[pick], z[pick]};
-    int64_t best = -1;
+    int64_t best = 0;
+    int32_t bits = 0, most = -1;
     nearest[pick] = -1.0f;
-    for (int64_t i = 0; i < job->n; i++) { /* of one that is out, no distance is lower */
-        const float dx = x[i] - at[0], dy = y[i] - at[1], dz = z[i] - at[2];
-        const float d = job->dimensions ? squared_between(job, i, pick) : dx * dx + dy * dy + dz * dz;
+    for (int64_t i = 0; i < job->n && job->dimensions; i++) { /* of one that is out, no distance is lower */
+        const float d = squared_between(job, i, pick);
+        nearest[i] = d < nearest[i] ? d : nearest[i];
+    }
+    for (int64_t i = 0; i < job->n && !job->dimensions; i++) {
+        const float dx = x[i] - at[0], dy = y[i] - at[1], dz = z[i] - at[2], d = dx * dx + dy * dy + dz * dz;
         nearest[i] = d < nearest[i] ? d : nearest[i];
     }
     for (int64_t i = 0; i < job->n; i++) {
-        best = nearest[i] > (best < 0 ? -1.0f : nearest[best]) ? i : best;
+        memcpy(&bits, &nearest[i], sizeof bits);
+        most = bits > most ? bits : most;
     }
-    return best;
+    do {
+        memcpy(&bits, &nearest[best], sizeof bits);
+    } while (most >= 0 && bits != most && ++best < job->n);
+    return most < 0 ? -1 : best;
 }
 
 void plain_sample_job(pc_sample_job *job) {
