@@ -367,14 +367,15 @@ int pcgpu_devices(pcgpu_device_info *devices, int capacity, char *why, size_t wh
 /* The sizes of all structs without a struct_size; see the conventions. */
 enum {
     PCGPU_STRUCTS_SIZE =
-        sizeof(pcgpu_array) + sizeof(pcgpu_cloud) + sizeof(pcgpu_depth) + sizeof(pcgpu_depth_counts) +
-        sizeof(pcgpu_clouds) + sizeof(pcgpu_device_info) + sizeof(pcgpu_device_picks) + sizeof(pcgpu_device_voxels) +
-        sizeof(pcgpu_evaluation) + sizeof(pcgpu_file_info) + sizeof(pcgpu_format_info) + sizeof(pcgpu_indices) +
-        sizeof(pcgpu_loop) + sizeof(pcgpu_loops_result) + sizeof(pcgpu_map_stats) + sizeof(pcgpu_mesh) +
-        sizeof(pcgpu_neighbor_lists) + sizeof(pcgpu_odometry_frame) + sizeof(pcgpu_outliers) + sizeof(pcgpu_pair) +
-        sizeof(pcgpu_pose_edge) + sizeof(pcgpu_pose_graph_result) + sizeof(pcgpu_registration) + sizeof(pcgpu_run) +
-        sizeof(pcgpu_sampled) + sizeof(pcgpu_segment_error) + sizeof(pcgpu_set) + sizeof(pcgpu_set_cloud) +
-        sizeof(pcgpu_set_link) + sizeof(pcgpu_volume_counts) + sizeof(pcgpu_volume_stats) + sizeof(pcgpu_voxels)
+        sizeof(pcgpu_anchor_result) + sizeof(pcgpu_position) + sizeof(pcgpu_array) + sizeof(pcgpu_cloud) +
+        sizeof(pcgpu_depth) + sizeof(pcgpu_depth_counts) + sizeof(pcgpu_clouds) + sizeof(pcgpu_device_info) +
+        sizeof(pcgpu_device_picks) + sizeof(pcgpu_device_voxels) + sizeof(pcgpu_evaluation) + sizeof(pcgpu_file_info) +
+        sizeof(pcgpu_format_info) + sizeof(pcgpu_indices) + sizeof(pcgpu_loop) + sizeof(pcgpu_loops_result) +
+        sizeof(pcgpu_map_stats) + sizeof(pcgpu_mesh) + sizeof(pcgpu_neighbor_lists) + sizeof(pcgpu_odometry_frame) +
+        sizeof(pcgpu_outliers) + sizeof(pcgpu_pair) + sizeof(pcgpu_pose_edge) + sizeof(pcgpu_pose_graph_result) +
+        sizeof(pcgpu_registration) + sizeof(pcgpu_run) + sizeof(pcgpu_sampled) + sizeof(pcgpu_segment_error) +
+        sizeof(pcgpu_set) + sizeof(pcgpu_set_cloud) + sizeof(pcgpu_set_link) + sizeof(pcgpu_volume_counts) +
+        sizeof(pcgpu_volume_stats) + sizeof(pcgpu_voxels)
 };
 
 #pragma GCC visibility pop

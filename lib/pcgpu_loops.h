@@ -51,6 +51,7 @@ typedef struct pcgpu_loops_params {
     double place_distance;              /* metres travelled from place to place; PCGPU_AUTO (default): 40 voxels */
     double drift; /* most error of the odometry as a fraction of the path; default 0.02. A loop that contradicts
                      the odometry by more is refused */
+    bool search;  /* default true; false: no places are kept and there are no loops, for pcgpu_loops_anchor alone */
 } pcgpu_loops_params;
 
 void pcgpu_loops_params_init_sized(pcgpu_loops_params *params, size_t struct_size);
@@ -122,4 +123,33 @@ pcgpu_status pcgpu_loops_add_depth(pcgpu_loops *loops, const pcgpu_depth *depth,
 /* After the last frame. */
 pcgpu_status pcgpu_loops_solve(pcgpu_loops *loops, pcgpu_loops_result *result);
 void pcgpu_loops_close(pcgpu_loops *loops); /* accepts NULL */
+
+/* ---- positions from elsewhere -------------------------------------------------------------------------------- */
+
+/* A measured position of a frame, such as GNSS has. */
+typedef struct pcgpu_position {
+    int64_t id;   /* of the frame */
+    double at[3]; /* metres, in a world whose z axis points up */
+    double sigma; /* standard deviation on each axis, metres */
+} pcgpu_position;
+
+typedef struct pcgpu_anchor_result {
+    double T_prior_world[16]; /* the rigid alignment that the solution started from */
+    bool line;                /* the path hardly leaves a line: rotation about it is such that the z axis points up */
+    int64_t outliers;         /* positions whose weight is less than a tenth */
+    double rms;               /* metres: distances of the other positions from the path */
+    pcgpu_pose_graph_result graph; /* of the last round */
+} pcgpu_anchor_result;
+
+/* After pcgpu_loops_solve, for scans: moves the poses of its result into the world of `count` >= 3 positions, which are
+ * in the order of their frames, and corrects them by these: a pose graph of the odometry, the loops and, for each
+ * position, the residual of the point `antenna` (NULL: 0 0 0) in the frame of the sensor, by the kernel of Geman and
+ * McClure (1985) with 3 sigma. It starts from the alignment of least distances (Horn 1987, reweighted), in which the z
+ * axis of the odometry points up within 0.1 rad, which decides where the path leaves a rotation open, and with sigmas
+ * as large as this is off, which then narrow (graduated: Yang et al. 2020). The result does not depend on threads.
+ * Errors: ARGUMENT (fewer than 3 positions; one of an id without a frame, or out of order, that is not finite or
+ * without a sigma above 0; positions that extend by less than sigma; loops of images), MEMORY. After an error the poses
+ * are unchanged. */
+pcgpu_status pcgpu_loops_anchor(pcgpu_loops *loops, const pcgpu_position *positions, int64_t count,
+                                const double antenna[3], pcgpu_anchor_result *result);
 #endif

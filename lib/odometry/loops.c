@@ -28,7 +28,7 @@ enum { ITERATIONS = 50, ROUNDS = 20 };
 static const pc_loops_kind scans;
 
 void pcgpu_loops_params_init_sized(pcgpu_loops_params *params, size_t struct_size) {
-    pcgpu_loops_params initial = {.place_distance = PCGPU_AUTO, .drift = 0.02};
+    pcgpu_loops_params initial = {.place_distance = PCGPU_AUTO, .drift = 0.02, .search = true};
     pcgpu_register_params_init(&initial.registration);
     pc_struct_init(params, struct_size, &initial, sizeof initial);
 }
@@ -180,7 +180,7 @@ pcgpu_status pcgpu_loops_add(pcgpu_loops *l, const pcgpu_cloud *cloud, int64_t i
     if (l->open && l->path - l->place_begin >= l->params.place_distance) {
         PC_TRY(end_place(l));
     }
-    if (!join_place(l, cloud, T)) {
+    if (l->params.search && !join_place(l, cloud, T)) {
         return pc_fail_memory(l->context, 1 << 20, "a place");
     }
     pc_loops_take_pose(l, id, T);
@@ -219,6 +219,17 @@ static pcgpu_pose_edge edge_of(const pcgpu_loops *l, const pc_link *link) {
     return e;
 }
 
+int64_t pc_loops_edges(const pcgpu_loops *l, pcgpu_pose_edge *edges) {
+    const int64_t chain = l->frames > 0 ? l->frames - 1 : 0;
+    for (int64_t i = 0; i < chain; i++) {
+        edges[i] = edge_between(l, i);
+    }
+    for (int32_t i = 0; i < l->link_count; i++) {
+        edges[chain + i] = edge_of(l, &l->links[i]);
+    }
+    return chain + l->link_count;
+}
+
 /* How much larger the residual of a loop is than that of one that holds; 1 or less: it holds. */
 static double excess_of(const pcgpu_loops *l, const pcgpu_pose_edge *e) {
     double r[2];
@@ -251,7 +262,7 @@ static bool drop_outliers(pcgpu_loops *l, const pcgpu_pose_edge *loops) {
     return some;
 }
 
-static void describe_loops(pcgpu_loops *l) {
+void pc_loops_describe(pcgpu_loops *l) {
     for (int32_t i = 0; i < l->link_count; i++) {
         const pc_link *link = &l->links[i];
         const pc_place *from = &l->places[link->from], *to = &l->places[link->to];
@@ -274,19 +285,14 @@ static pcgpu_status correct(pcgpu_loops *l, pcgpu_pose_edge *edges, pcgpu_pose_g
         if (bytes > 0) {
             memcpy(l->poses, l->odometry, bytes);
         }
-        for (int32_t i = 0; i < l->link_count; i++) {
-            edges[chain + i] = edge_of(l, &l->links[i]);
-        }
+        pc_loops_edges(l, edges);
         *graph = (pcgpu_pose_graph_result){.converged = true};
-        PC_TRY(l->kind->evaluate(l, edges + chain, &again));
+        PC_TRY(l->kind->evaluate(l, edges + chain, &again)); /* may set the deviations of the odometry */
         if (!again) {
             return PCGPU_OK; /* the poses keep their bytes */
         }
-        for (int64_t i = 0; i < chain; i++) {
-            edges[i] = edge_between(l, i);
-        }
-        PC_TRY(
-            pcgpu_pose_graph_solve(l->context, l->poses, l->frames, edges, chain + l->link_count, ITERATIONS, graph));
+        const int64_t count = pc_loops_edges(l, edges);
+        PC_TRY(pcgpu_pose_graph_solve(l->context, l->poses, l->frames, edges, count, ITERATIONS, graph));
         again = drop_outliers(l, edges + chain);
     }
     return PCGPU_OK;
@@ -307,7 +313,8 @@ pcgpu_status pcgpu_loops_solve(pcgpu_loops *l, pcgpu_loops_result *result) {
                                     : pc_fail_memory(l->context, edges_bytes, "the pose graph");
     free(edges);
     PC_TRY(status);
-    describe_loops(l);
+    l->solved = l->frames;
+    pc_loops_describe(l);
     result->frames = l->frames;
     result->ids = l->ids;
     result->poses = l->poses;

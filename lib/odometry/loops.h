@@ -1,6 +1,7 @@
-/* Shared by the files of loops: loops.c (frames in, poses out), loops_paths.c (the graph of places), and of scans
- * loops_place.c (what is kept of a place), loops_find.c (places that were seen before) and loops_check.c (registration
- * of two places); of depth images loops_depth.c (images in) and loops_depth_find.c (places that were seen before). */
+/* Shared by the files of loops: loops.c (frames in, poses out), loops_prior.c (positions from elsewhere), loops_paths.c
+ * (the graph of places), and of scans loops_place.c (what is kept of a place), loops_find.c (places that were seen
+ * before) and loops_check.c (registration of two places); of depth images loops_depth.c (images in) and
+ * loops_depth_find.c (places that were seen before). */
 #ifndef PC_LOOPS_H
 #define PC_LOOPS_H
 
@@ -85,9 +86,9 @@ struct pcgpu_loops {
     pcgpu_loops_params params; /* settled by the first frame; of depth images only the drift */
     bool settled;
     double loop_sigma[2],
-        outlier[2];     /* radians and metres: deviations of a loop, and the residual of one that is wrong */
-    double loop_length; /* metres, of a loop in a path */
-    int64_t frames;
+        outlier[2];         /* radians and metres: deviations of a loop, and the residual of one that is wrong */
+    double loop_length;     /* metres, of a loop in a path */
+    int64_t frames, solved; /* as many poses are corrected */
     int64_t *ids;
     double *odometry, *poses; /* of all frames: as added, corrected */
     double path, place_begin; /* metres: now, and where the present place began */
@@ -134,6 +135,12 @@ void pc_loops_join(pcgpu_loops *l, int32_t index);
 /* Compares the last place with earlier ones, and appends links that hold. */
 pcgpu_status pc_loops_find(pcgpu_loops *l);
 pcgpu_status pc_loops_find_depth(pcgpu_loops *l);
+
+/* The edges of the odometry from frame to frame, then those of the loops: frames + link_count at most. Returns how
+ * many. */
+int64_t pc_loops_edges(const pcgpu_loops *l, pcgpu_pose_edge *edges);
+/* Fills the loops of the result, at the present poses. */
+void pc_loops_describe(pcgpu_loops *l);
 
 /* The most that the odometry may be off after so many metres: metres and radians. */
 double pc_loops_most_metres(const pcgpu_loops *l, double path);

@@ -38,8 +38,10 @@ int main(void) {
     SIZES(odometry_frame, pair, pose_edge, pose_graph_result);
     SIZES(registration, run, sampled, segment_error);
     SIZES(set, set_cloud, set_link, volume_counts);
+    SIZE(anchor_result);
     SIZE(neighbor_lists);
     SIZE(outliers);
+    SIZE(position);
     SIZE(volume_stats);
     SIZE(voxels);
     if (sum != PCGPU_STRUCTS_SIZE) {

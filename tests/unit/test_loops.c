@@ -113,11 +113,12 @@ static int free_drive(void **unused) {
     return 0;
 }
 
-static pcgpu_loops *run(pcgpu_context *context, int frames, pcgpu_loops_result *result) {
+static pcgpu_loops *search(pcgpu_context *context, int frames, bool places, pcgpu_loops_result *result) {
     pcgpu_loops_params params;
     pcgpu_loops *loops;
     pcgpu_loops_params_init(&params);
     params.registration.voxel = 0.25;
+    params.search = places;
     assert_int_equal(pcgpu_loops_open(context, &params, &loops), PCGPU_OK);
     for (int i = 0; i < frames; i++) {
         assert_int_equal(pcgpu_loops_add(loops, &drive.clouds[i], 10 * i, drive.odometry + 16 * i), PCGPU_OK);
@@ -125,6 +126,10 @@ static pcgpu_loops *run(pcgpu_context *context, int frames, pcgpu_loops_result *
     assert_int_equal(pcgpu_loops_solve(loops, result), PCGPU_OK);
     assert_int_equal(result->frames, frames);
     return loops;
+}
+
+static pcgpu_loops *run(pcgpu_context *context, int frames, pcgpu_loops_result *result) {
+    return search(context, frames, true, result);
 }
 
 /* Up to the end of the second street nothing is seen again, and the poses keep their bytes; then there are loops. */
@@ -148,6 +153,57 @@ static void test_return(void **unused) {
     assert_same_loops(&r, &again);
     pcgpu_loops_close(loops);
     pcgpu_loops_close(twin);
+    pcgpu_close(context);
+    pcgpu_close(other);
+}
+
+/* Positions of an antenna in another world, with 0.3 m of noise, of which the frames from 20 to 30 % are 20 m off. */
+static void make_positions(int frames, const double *W, const double lever[3], pcgpu_position *p) {
+    numbers.state = 3;
+    for (int i = 0; i < frames; i++) {
+        const double *T = drive.truth + 16 * i;
+        double at[3];
+        for (int k = 0; k < 3; k++) {
+            at[k] = T[4 * k] * lever[0] + T[4 * k + 1] * lever[1] + T[4 * k + 2] * lever[2] + T[4 * k + 3];
+        }
+        p[i] = (pcgpu_position){.id = 10 * i, .sigma = 0.3};
+        for (int k = 0; k < 3; k++) {
+            p[i].at[k] = W[4 * k] * at[0] + W[4 * k + 1] * at[1] + W[4 * k + 2] * at[2] + W[4 * k + 3] + 0.5 * noise();
+        }
+        p[i].at[1] += i % (frames / 2) >= frames / 4 && i % (frames / 2) < frames * 3 / 10 ? 20.0 : 0.0;
+    }
+}
+
+/* The poses become those of the truth in the world of the positions, with loops and without, of any path. */
+static void test_positions(void **unused) {
+    static pcgpu_position positions[MOST_FRAMES];
+    const double lever[3] = {0.5, -1.0, 1.5};
+    static const double tilts[2] = {0.05, 0.0}; /* radians about the first street; of a line it is unknown */
+    pcgpu_context *context = open_context(1), *other = open_context(3);
+    for (int i = 0; i < 4; i++) {
+        const int line = i / 2, frames = line ? 70 : drive.frames;
+        const double c = cos(tilts[line]), s = sin(tilts[line]),
+                     W[16] = {0, -c, s, 5e5, 1, 0, 0, 5.4e6, 0, s, c, 100, 0, 0, 0, 1};
+        pcgpu_loops_result r, again;
+        pcgpu_anchor_result a, b;
+        double worst = 0.0, tilt = 0.0;
+        make_positions(frames, W, lever, positions);
+        pcgpu_loops *loops = search(context, frames, i % 2, &r), *twin = search(other, frames, i % 2, &again);
+        assert_int_equal(pcgpu_loops_anchor(loops, positions, frames, lever, &a), PCGPU_OK);
+        assert_int_equal(pcgpu_loops_anchor(twin, positions, frames, lever, &b), PCGPU_OK);
+        assert_memory_equal(r.poses, again.poses, 16 * (size_t)frames * sizeof *r.poses);
+        for (int f = 0; f < frames; f++) {
+            double T[16];
+            multiply(W, drive.truth + 16 * f, T);
+            worst = fmax(worst, off_by(r.poses + 16 * f, T));
+            tilt = fmax(tilt, fabs(r.poses[16 * f + 9] - T[9]));
+        }
+        print_message("%d frames: %.3f m at most, tilt %.4f, %lld outliers, rms %.3f m, %d iterations, line %d\n",
+                      frames, worst, tilt, (long long)a.outliers, a.rms, a.graph.iterations, a.line);
+        assert_true(a.line == line && a.graph.converged && worst < 0.4 && tilt < 0.03);
+        pcgpu_loops_close(loops);
+        pcgpu_loops_close(twin);
+    }
     pcgpu_close(context);
     pcgpu_close(other);
 }
@@ -191,8 +247,30 @@ static void test_hostile(void **unused) {
     assert_int_equal(pcgpu_loops_add(loops, &cloud, 1, T), PCGPU_ERROR_ARGUMENT);
     assert_int_equal(pcgpu_loops_solve(loops, &r), PCGPU_OK);
     assert_true(r.frames == 60 && r.count == 0);
+    /* Positions: two, of no frame, out of order, not finite or too large, without a deviation, of no extent; right
+     * ones; and after a frame that is not solved. */
+    for (int i = 0; i < 8; i++) {
+        pcgpu_position p[4] = {{1, {0, 0, 0}, 1}, {2, {9, 9, 0}, 1}, {3, {0, 9, 9}, 1}, {5, {9, 0, 0}, 1}};
+        pcgpu_anchor_result a;
+        double before[16 * 60];
+        memcpy(before, r.poses, sizeof before);
+        p[1].id = i == 1 ? 70 : i == 2 ? 4 : 2;
+        p[2].at[1] = i == 3 ? (double)NAN : i == 4 ? 1e30 : 9;
+        p[3].sigma = i == 5 ? 0 : 1;
+        for (int k = 0; k < 4 && i == 6; k++) {
+            p[k].sigma = 100;
+        }
+        const pcgpu_status status = pcgpu_loops_anchor(loops, p, i == 0 ? 2 : 4, NULL, &a);
+        assert_int_equal(status, i < 7 ? PCGPU_ERROR_ARGUMENT : PCGPU_OK);
+        assert_true((memcmp(before, r.poses, sizeof before) == 0) == (i < 7));
+    }
+    pose_at(0.0, 0.0, 0.0, T);
+    pcgpu_anchor_result a;
+    const pcgpu_cloud none = {.rows = 0, .columns = 3, .data = xyz};
+    assert_int_equal(pcgpu_loops_add(loops, &none, 60, T), PCGPU_OK);
+    assert_int_equal(pcgpu_loops_anchor(loops, NULL, 3, NULL, &a), PCGPU_ERROR_ARGUMENT);
     pcgpu_loops_close(loops);
     pcgpu_close(context);
 }
 
-UNIT_GROUP(loops, make_drive, free_drive, TEST(test_return), TEST(test_hostile))
+UNIT_GROUP(loops, make_drive, free_drive, TEST(test_return), TEST(test_positions), TEST(test_hostile))
