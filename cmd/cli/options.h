@@ -205,7 +205,7 @@ typedef struct option_type {
 
 extern const option_type type_flag, type_no_flag, type_int, type_int64, type_seed, type_real, type_float, type_path,
     type_reader, type_writer, type_choice, type_range, type_size, type_device, type_cpu, type_cuda, type_start,
-    type_camera, type_level_counts, type_pixels, type_bytes, type_set;
+    type_camera, type_level_counts, type_pixels, type_point, type_bytes, type_set;
 
 enum {
     OPTION_ALIAS = 1,        /* another spelling of an option; accepted everywhere, never printed as a value */

@@ -282,6 +282,21 @@ static bool print_size(const option_row *o, const void *field, FILE *out) {
     return size[0] > 0;
 }
 
+static bool parse_point(const option_row *o, const char *text, void *field, reason *why) {
+    double *point = field;
+    bool good = numbers_parse(text, point, 3) == 3;
+    for (int k = 0; k < 3 && good; k++) {
+        good = in_bounds(o, point[k]);
+    }
+    return good || refuse(why, "\"%s\" is not a point; give three numbers X,Y,Z in metres", text);
+}
+
+static bool print_point(const option_row *o, const void *field, FILE *out) {
+    (void)o;
+    print_numbers(field, 3, out);
+    return true;
+}
+
 /* "1280x960" */
 static bool parse_pixels(const option_row *o, const char *text, void *field, reason *why) {
     int *size = field, end = 0, width = 0, height = 0;
@@ -350,6 +365,7 @@ const option_type type_writer = {VALUE_TEXT, false, false, parse_format, print_p
 const option_type type_choice = {VALUE_TEXT, false, false, parse_choice, print_choice};
 const option_type type_range = {VALUE_TEXT, true, false, parse_range, print_range};
 const option_type type_size = {VALUE_TEXT, true, false, parse_size, print_size};
+const option_type type_point = {VALUE_TEXT, true, false, parse_point, print_point};
 const option_type type_pixels = {VALUE_TEXT, false, false, parse_pixels, print_pixels};
 const option_type type_set = {VALUE_TEXT, false, true, NULL, NULL};
 const option_type type_start = {VALUE_TEXT, false, false, parse_start, print_start};

@@ -24,6 +24,7 @@ pcgpu_status odometry_open_loops(session *s, const pcgpu_register_params *regist
     }
     params.registration.levels = registration->method == PCGPU_REGISTER_NDT ? registration->levels : 0;
     params.registration.min_score = registration->min_score;
+    params.search = odometry_own(s->options)->loops;
     return pcgpu_loops_open(s->context, &params, loops);
 }
 
@@ -100,20 +101,33 @@ static void report_loops(const session *s, const char *name, const pcgpu_loops_r
     }
 }
 
-int odometry_end_loops(session *s, pcgpu_loops *loops, const char *name, double *poses, bool *moved) {
-    pcgpu_loops_result r;
+/* Replaces the poses of the scans; returns how far the farthest one has moved. */
+static double take_poses(const pcgpu_loops_result *r, double *poses) {
     double farthest = 0.0;
-    PC_TRY(exit_code_of(pcgpu_loops_solve(loops, &r), name, s->context));
-    for (int64_t i = 0; i < r.frames; i++) {
-        double *T = poses + 16 * r.ids[i], square = 0.0;
+    for (int64_t i = 0; i < r->frames; i++) {
+        double *T = poses + 16 * r->ids[i], square = 0.0;
         for (int k = 3; k < 12; k += 4) {
-            square += (T[k] - r.poses[16 * i + k]) * (T[k] - r.poses[16 * i + k]);
+            square += (T[k] - r->poses[16 * i + k]) * (T[k] - r->poses[16 * i + k]);
         }
         farthest = fmax(farthest, sqrt(square));
-        memcpy(T, r.poses + 16 * i, 16 * sizeof *T);
+        memcpy(T, r->poses + 16 * i, 16 * sizeof *T);
     }
+    return farthest;
+}
+
+int odometry_end_loops(session *s, pcgpu_loops *loops, const odometry_prior *prior, const double *times,
+                       const char *name, double *poses, bool *moved) {
+    pcgpu_loops_result r;
+    PC_TRY(exit_code_of(pcgpu_loops_solve(loops, &r), name, s->context));
+    const double farthest = take_poses(&r, poses);
     *moved = farthest > 0.0;
-    report_loops(s, name, &r, farthest);
-    print_json(s, &r, farthest);
+    if (odometry_own(s->options)->loops) {
+        report_loops(s, name, &r, farthest);
+        print_json(s, &r, farthest);
+    }
+    if (prior->all.count > 0) {
+        PC_TRY(odometry_anchor(s, loops, prior, times, poses, &r));
+        *moved = take_poses(&r, poses) > 0.0 || *moved;
+    }
     return EXIT_DONE;
 }

@@ -51,12 +51,12 @@ static bool check_model(const session *s, reason *why) {
 
 /* A map takes the place of the references. */
 static bool check_map(const session *s, bool images, reason *why) {
-    static const char *const of_no_map[] = {"reference", "loops"};
+    static const char *const of_no_map[] = {"reference", "loops", "prior"};
     return !odometry_own(s->options)->map ||
            ((!images || refuse(why, "--map is for scans, and depth images are given; leave it out, or give scans")) &&
             (s->options->registration.method == PCGPU_REGISTER_NDT ||
              refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
-            register_refuse(s, of_no_map, 2, "has no effect with --map, which is what scans are registered to", why));
+            register_refuse(s, of_no_map, 3, "has no effect with --map, which is what scans are registered to", why));
 }
 
 /* With the size of the voxels of the map or the model. */
@@ -67,15 +67,17 @@ static void effect(const session *s, const char *const *inputs, int count, optio
 
 /* Refuses options without an effect on this kind of sequence. */
 static bool check_kind(const session *s, bool images, reason *why) {
-    static const char *const of_scans[] = {"model-range", "deskew", "time-column"};
-    static const char *const of_model[] = {"model-range"}, *const of_time[] = {"time-column"};
+    static const char *const of_scans[] = {"model-range", "deskew", "time-column", "prior"};
+    static const char *const of_model[] = {"model-range"}, *const of_time[] = {"time-column"},
+                             *const of_prior[] = {"prior-sigma", "prior-antenna"};
     const pcgpu_odometry_params *p = &odometry_own(s->options)->params;
     return register_check_kind(s, !images, images, why) &&
-           (!images || register_refuse(s, of_scans, 3, "is for scans, and depth images are given", why)) &&
+           (!images || register_refuse(s, of_scans, 4, "is for scans, and depth images are given", why)) &&
            (p->reference == PCGPU_REFERENCE_MODEL ||
             register_refuse(s, of_model, 1, "is for --reference model", why)) &&
            (p->deskew == PCGPU_DESKEW_TIME || p->deskew == PCGPU_DESKEW_AUTO ||
-            register_refuse(s, of_time, 1, "is for --deskew time or auto", why));
+            register_refuse(s, of_time, 1, "is for --deskew time or auto", why)) &&
+           (odometry_own(s->options)->prior || register_refuse(s, of_prior, 2, "is for --prior", why));
 }
 
 static bool check(const session *s, reason *why) {
@@ -107,6 +109,13 @@ static const option_row rows[] = {
      "Predict the motion from scan to scan by these poses of the sensor, in any frame, from wheels, an IMU or GNSS: "
      "one per input, or with times, such as TUM, in the clock of --timestamps or of a recording. Scans decide; lost "
      "ones are tried from it."},
+    {"prior", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, prior), 0, 0, NULL,
+     "Correct the poses of scans at the end by measured positions, such as GNSS, and move them and the map into their "
+     "frame: lines of TUM or a table, in the clock of --timestamps or of a recording. See POSITIONS."},
+    {"prior-sigma", 0, 0, OPTION_ABOVE_MIN | OPTION_SET, &type_real, "M", OWN_AT(odometry_values, prior_sigma), 0, 1000,
+     NULL, "Standard deviation of a position of --prior on each axis, in metres, where the file has none."},
+    {"prior-antenna", 0, 0, OPTION_SET, &type_point, "X,Y,Z", OWN_AT(odometry_values, prior_antenna), -FAR, FAR, NULL,
+     "Where the antenna, or what --prior is of, is in the frame of the sensor, in metres."},
     {"trajectory", 0, 0, OPTION_OUTPUT | OPTION_TEXT | OPTION_GROWS, &type_path, "FILE", AT(trajectory), 0, 0, NULL,
      "Write the pose of each input to FILE, one per line, in the frame of the first; - is standard output, the "
      "default."},
@@ -148,6 +157,7 @@ static void init(option_values *options) {
     pcgpu_odometry_params_init(&odometry_own(options)->params);
     odometry_own(options)->trajectory_format = TRANSFORM_KITTI;
     odometry_own(options)->map_voxel = PCGPU_AUTO;
+    odometry_own(options)->prior_sigma = 1;
     odometry_own(options)->beam_correction = PCGPU_AUTO;
 }
 

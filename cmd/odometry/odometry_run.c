@@ -15,7 +15,8 @@ typedef struct odometry_state {
     session *session;
     pcgpu_odometry *odometry;
     pcgpu_depth_odometry *camera; /* in its place for depth images */
-    pcgpu_loops *loops;           /* with --loops */
+    pcgpu_loops *loops;           /* with --loops or --prior */
+    odometry_prior prior;         /* without positions when they are not given */
     odometry_map *map;            /* of scans, NULL without an output for it */
     output trajectory;            /* stream NULL until it is open */
     const char *name;             /* of the trajectory, for messages */
@@ -104,7 +105,7 @@ static int open_odometry(odometry_state *run) {
     }
     pcgpu_status status = odometry_is_depth(s) ? odometry_open_images(s, params.registration.init, &run->camera)
                                                : pcgpu_odometry_open(s->context, &params, &run->odometry);
-    if (status == PCGPU_OK && odometry_own(s->options)->loops) {
+    if (status == PCGPU_OK && (odometry_own(s->options)->loops || odometry_own(s->options)->prior)) {
         status = odometry_open_loops(s, &params.registration, &run->loops);
     }
     if (status != PCGPU_OK) {
@@ -117,6 +118,7 @@ static int open_run(odometry_state *run) {
     const session *s = run->session;
     const int count = s->input_count;
     int code = read_times(run) ? open_odometry(run) : EXIT_FAILED;
+    code = code == EXIT_DONE ? odometry_read_prior(s, run->times, has_clock(run), &run->prior) : code;
     code = code == EXIT_DONE ? odometry_read_guess(s, run->times, has_clock(run), run->odometry, run->camera) : code;
     if (run->map) {
         run->map->odometry = run->odometry;
@@ -154,7 +156,7 @@ static bool write_poses(odometry_state *run, int index) {
     return good;
 }
 
-/* With --loops, all poses are written when they are corrected. */
+/* With --loops or --prior, all poses are written when they are corrected. */
 static bool write_corrected(odometry_state *run) {
     return !run->loops || write_poses(run, run->session->input_count - 1);
 }
@@ -195,7 +197,7 @@ static void report_frame(const job *j, const pcgpu_odometry_frame *f) {
                   r->iterations, r->fitness, r->score);
 }
 
-/* With --loops the map is made when the poses are corrected. */
+/* With --loops or --prior the map is made when the poses are corrected. */
 static bool adds_to_map(const odometry_state *run) {
     return run->map && !run->loops;
 }
@@ -328,7 +330,8 @@ static int run_odometry(odometry_state *run) {
         summarize(run);
     }
     if (code == EXIT_DONE && run->loops) {
-        code = odometry_end_loops(run->session, run->loops, run->name, run->poses, &run->corrected);
+        code = odometry_end_loops(run->session, run->loops, &run->prior, run->times, run->name, run->poses,
+                                  &run->corrected);
         run->stopped = code != EXIT_DONE;
         code = code == EXIT_DONE && run->map ? odometry_map_add_all(run->map, run->poses, run->fractions) : code;
     }
@@ -376,6 +379,7 @@ int odometry_run(session *s) {
     code = code == EXIT_DONE ? run_odometry(&run) : code;
     code = end_run(&run, has_model ? &model : NULL, code);
     pcgpu_loops_close(run.loops);
+    positions_free(&run.prior.all);
     odometry_map_close(&map);
     pcgpu_odometry_close(run.odometry);
     pcgpu_depth_odometry_close(run.camera);

@@ -5,13 +5,15 @@
 
 #include "evaluate.h"
 #include "job.h"
+#include "positions.h"
 #include "trajectory.h"
 
 /* The values of its own options. */
 typedef struct odometry_values {
     pcgpu_odometry_params params; /* its `registration` is the one of the options */
-    const char *map, *temporary_folder, *guess;
-    const char *sequence; /* the folder of a sequence whose scans are the inputs; no option */
+    const char *map, *temporary_folder, *guess, *prior;
+    double prior_sigma, prior_antenna[3]; /* metres */
+    const char *sequence;                 /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
     bool loops, keep_moving;
     double map_voxel;       /* or PCGPU_AUTO */
@@ -44,14 +46,31 @@ void odometry_find_beams(session *session, const double *times, pcgpu_odometry_p
 
 /* ---- odometry_loops.c ---- */
 
-/* Opens the search for loops with the parameters of the odometry. */
+/* Opens the search for loops with the parameters of the odometry, or without --loops what corrects by positions. */
 pcgpu_status odometry_open_loops(session *session, const pcgpu_register_params *registration, pcgpu_loops **loops);
 /* Adds the last scan of the odometry, or without one the image, which has this pose. */
 pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, const pcgpu_depth *image, int index,
                                 const double T[16]);
-/* Solves the pose graph, reports the loops, and corrects the poses of the scans; *moved: some pose has changed. Returns
- * an exit code. */
-int odometry_end_loops(session *session, pcgpu_loops *loops, const char *name, double *poses, bool *moved);
+/* ---- odometry_prior.c ---- */
+
+/* The positions of --prior. */
+typedef struct odometry_prior {
+    positions all;
+    bool geodetic;    /* they were latitude, longitude, height: */
+    double origin[3]; /* the first one that is used */
+    double interval;  /* seconds: the median from one to the next */
+} odometry_prior;
+
+/* Reads them; times, clock: of odometry_read_guess. Returns an exit code, after a message. */
+int odometry_read_prior(const session *session, const double *times, bool clock, odometry_prior *prior);
+/* Moves the poses of solved loops, `result`, into the frame of the positions, and reports this. poses: of the inputs,
+ * before. Returns an exit code. */
+int odometry_anchor(session *session, pcgpu_loops *loops, const odometry_prior *prior, const double *times,
+                    const double *poses, const pcgpu_loops_result *result);
+/* odometry_loops.c: solves the pose graph, reports the loops, and corrects the poses of the inputs, also by positions
+ * when there are some; *moved: some pose has changed. Returns an exit code. */
+int odometry_end_loops(session *session, pcgpu_loops *loops, const odometry_prior *prior, const double *times,
+                       const char *name, double *poses, bool *moved);
 
 /* ---- odometry_sequence.c ---- */
 
