@@ -1,4 +1,5 @@
-"""Every figure of the evaluation of trajectories against NumPy, trajectories in all formats, and odometry by a motion from elsewhere."""
+"""Every figure of the evaluation of trajectories against NumPy, trajectories in all formats, and odometry by motions and positions from
+elsewhere."""
 import json
 import pathlib
 import tempfile
@@ -220,7 +221,7 @@ def registrations(folder, code, *options):
 def write_scans(folder, points, poses):
     for i, T in enumerate(poses):
         moved = np.column_stack([(points[:, :3] - T[:3, 3]) @ T[:3, :3], points[:, 3]])
-        common.write_bin(folder / f'scans/{i}.bin', moved.astype('<f4'))
+        common.write_bin(folder / f'scans/{i:02}.bin', moved.astype('<f4'))
 
 
 def test_guess(folder):
@@ -258,6 +259,151 @@ def test_guess(folder):
     passed('a motion from elsewhere')
 
 
+def aligned(x, y, sigma):
+    """The rotation and translation of least distances of y and x, in which the z axis is up: reweighted, 50 times."""
+    off = np.ones(len(x))
+    for _ in range(50):
+        w = 1 / (sigma**2 * np.maximum(off, 1))
+        w /= w.sum()
+        mx, my = w @ x, w @ y
+        S = ((y - my) * w[:, None]).T @ (x - mx)
+        S[2, 2] += max(1 / np.sum(w / sigma**2), w @ sigma**2, 1e-4 * (w @ np.sum((x - mx)**2, 1))) / .03
+        U, _, Vt = np.linalg.svd(S)
+        R = U @ np.diag([1, 1, np.sign(np.linalg.det(U @ Vt))]) @ Vt
+        off = np.linalg.norm((x - mx) @ R.T + my - y, axis=1) / sigma
+    T = np.eye(4)
+    T[:3, :3], T[:3, 3] = R, my - R @ mx
+    return T
+
+
+def twice_sine(R):
+    """2 sin(angle / 2) along the axis."""
+    s = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], 1)
+    return s / np.sqrt(1 + np.trace(R, axis1=1, axis2=2))[:, None]
+
+
+def anchored(odometry, start, lever, at, measured, sigma, T, voxel):
+    """The pose graph of positions of the points `lever`, dense and with numeric derivatives, from the poses `start`; T: the alignment."""
+    L = pose([0, 0, 0], lever)
+    A = T @ odometry @ L
+    path = np.linalg.norm(np.diff(odometry[:, :3, 3], axis=0), axis=1)
+    Z = np.linalg.inv(np.linalg.inv(A[:-1]) @ A[1:])
+    turn = np.sqrt(2e-5**2 + 2.5e-4**2 * path / (4 * voxel))[:, None]
+    step = np.sqrt((.004 * voxel)**2 + .02**2 * voxel * path)[:, None]
+    first = np.linalg.inv(A[:1])
+    A = start @ L
+
+    def residual(A, w):
+        E = Z @ np.linalg.inv(A[:-1]) @ A[1:]
+        d = (A[at, :3, 3] - measured) / sigma[:, None]
+        w = 81 / (9 + np.sum(d**2, 1))**2 if w is None else w
+        return w, np.concatenate([(twice_sine(E[:, :3, :3]) / turn).ravel(), (E[:, :3, 3] / step).ravel(),
+                                  (d * np.sqrt(w)[:, None]).ravel(), twice_sine((first @ A[:1])[:, :3, :3]).ravel() / .1])
+
+    def moved(A, v):
+        return A @ np.array([pose(u[:3], u[3:]) for u in v.reshape(-1, 6)])
+
+    for _ in range(300):
+        w, r = residual(A, None)
+        J = np.empty((len(r), 6 * len(A)))
+        for k in range(6 * len(A)):
+            B = A.copy()
+            u = np.eye(6)[k % 6] * 1e-6
+            B[k // 6] = A[k // 6] @ pose(u[:3], u[3:])
+            C = A.copy()
+            C[k // 6] = A[k // 6] @ pose(-u[:3], -u[3:])
+            J[:, k] = (residual(B, w)[1] - residual(C, w)[1]) / 2e-6
+        v = np.linalg.solve(J.T @ J, -J.T @ r)
+        A = moved(A, v)
+        if np.abs(v).max() < 1e-9:
+            break
+    return A @ np.linalg.inv(L)
+
+
+def earth_centred(latitude, longitude, height):
+    a, b = 6378137, 6378137 * (1 - 1 / 298.257223563)
+    p, l = np.radians(latitude), np.radians(longitude)
+    n = a**2 / np.hypot(a * np.cos(p), b * np.sin(p))
+    return np.stack([(n + height) * np.cos(p) * np.cos(l), (n + height) * np.cos(p) * np.sin(l), (n * (b / a)**2 + height) * np.sin(p)], -1)
+
+
+def east_north_up(points, origin):
+    p, l = np.radians(origin[:2])
+    axes = np.array([[-np.sin(l), np.cos(l), 0], [-np.sin(p) * np.cos(l), -np.sin(p) * np.sin(l), np.cos(p)],
+                     [np.cos(p) * np.cos(l), np.cos(p) * np.sin(l), np.sin(p)]])
+    return (earth_centred(*points.T) - earth_centred(*origin)) @ axes.T
+
+
+def geodetic(metres, origin):
+    """Latitude, longitude, height of points east, north, up of the origin."""
+    v = np.tile(origin, (len(metres), 1))
+    for _ in range(8):
+        off = metres - east_north_up(v, origin)
+        v += np.stack([np.degrees(off[:, 1] / 6.37e6), np.degrees(off[:, 0] / 6.37e6 / np.cos(np.radians(origin[0]))), off[:, 2]], 1)
+    return v
+
+
+def test_prior(folder):
+    """Odometry that drifts by 2 % and turns too much, and positions of an antenna, of which some are 20 m off, some are missing."""
+    points = common.read_bin(common.testdata('street.bin')).astype(float)
+    truth, drifts = [np.eye(4)], [np.eye(4)]
+    for i in range(23):
+        step = pose([0, 0, .1], [1.5, 0, 0])
+        truth.append(truth[-1] @ step)
+        drifts.append(drifts[-1] @ step @ pose([.0002, .0002, .0005], [.03, 0, .01]))
+    truth, n = np.array(truth), 24
+    for old in (folder / 'scans').glob('*'):
+        old.unlink()
+    write_scans(folder, points, drifts)
+    stamps = 1.7e9 + .1 * np.arange(n)
+    (folder / 'stamps.txt').write_text(''.join(f'{t:.9f}\n' for t in stamps))
+    lever, origin = np.array([.5, -1, 1.2]), np.array([48.1, 11.6, 500.])
+    world = pose([.05, -.03, 2], [30, -40, 7])
+    clean = (world @ truth @ np.append(lever, 1))[:, :3]
+    noisy = clean + RNG.normal(0, .1, (n, 3))
+    noisy[9:11] += [14, 14, 3]
+    given = ('--voxel-size', '.5', '--timestamps', folder / 'stamps.txt')
+    prior = (*given, '--set', 'prior-antenna=' + ','.join(map(str, lever)), '--set', 'prior-sigma=.1', '--prior', folder / 'prior.csv')
+    _, odometry = registrations(folder, 0, *given)
+
+    def compare_prior(what, at, measured, sigma, to):
+        _, poses = registrations(folder, 0, *prior)
+        result = json.loads((folder / 'found.json').read_text().splitlines()[-1])['prior']
+        x = (odometry @ np.append(lever, 1))[at, :3]
+        T = aligned(x, measured, sigma)
+        check(np.abs(T - np.reshape(result['T_prior_world'], (4, 4))).max() < 1e-6, f'{what}: the alignment', result['T_prior_world'])
+        expected = anchored(odometry, to @ truth, lever, at, measured, sigma, T, .5)
+        check(np.abs(poses - expected).max() < 1e-6, f'{what}: the poses', np.abs(poses - expected).max())
+        check(result['converged'] and not result['line'] and result['positions'] == len(at), f'{what}: the result', result)
+        off = np.linalg.norm(poses[:, :3, 3] - (world @ truth)[:, :3, 3], axis=1)
+        return poses, off.max(), result
+
+    before = np.linalg.norm(odometry[:, :3, 3] - truth[:, :3, 3], axis=1).max()
+    every = np.arange(n)
+    np.savetxt(folder / 'prior.csv', np.column_stack([stamps, noisy, np.tile([0, 0, 0, 1], (n, 1))]), fmt='%.17g')
+    poses, most, result = compare_prior('TUM', every, noisy, np.full(n, .1), world)
+    check(before > .5 and most < .2 and result['outliers'] == 2, 'the drift is gone', (before, most, result))
+    same = registrations(folder, 0, *prior, '--threads', '3', '--loops')[1]
+    check((poses == same).all(), 'the same bytes on three threads, with loops that find nothing')
+    # The same in degrees, with milliseconds and a deviation for each, in a table.
+    degrees = geodetic(noisy, origin)
+    table = np.column_stack([stamps * 1e3, degrees, np.full(n, .1)])
+    rows = [','.join(repr(float(v)) for v in row) for row in table]
+    rows.insert(3, '1700000000250,,,,')
+    (folder / 'prior.csv').write_text('Time [ms],field.latitude,LON,altitude,sigma\n' + '\n'.join(rows) + '\n')
+    compare_prior('degrees', every, east_north_up(degrees, degrees[0]), np.full(n, .1), pose([0, 0, 0], -noisy[0]) @ world)
+    # One for two scans, none for a while, and a scan before the first one.
+    some = np.flatnonzero((every % 2 == 1) & ((every < 11) | (every > 17)))
+    later = stamps[some] + .04
+    rows = np.column_stack([(later - 1.7e9) * 1e9 + 1.7e18, np.array([np.interp(later, stamps, c) for c in noisy.T]).T])
+    (folder / 'prior.csv').write_text('# stamp east north up\n' + '\n'.join(f'{r[0]:.0f} {r[1]!r} {r[2]!r} {r[3]!r}' for r in rows.tolist()))
+    later = rows[:, 0] * 1e-9
+    there = np.array([i for i in every if later[0] <= stamps[i] <= later[-1] and not later[4] < stamps[i] < later[5]])
+    between = np.array([np.interp(stamps[there], later, c) for c in rows[:, 1:].T]).T
+    compare_prior('sparse', there, between, np.full(len(there), .1 * np.sqrt(2)), world)
+    passed('positions from elsewhere')
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -265,6 +411,7 @@ def main():
         test_missing(folder)
         test_calibration(folder)
         test_guess(folder)
+        test_prior(folder)
     common.finish()
 
 
