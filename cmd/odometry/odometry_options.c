@@ -111,7 +111,7 @@ static const option_row rows[] = {
      "ones are tried from it."},
     {"prior", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, prior), 0, 0, NULL,
      "Correct the poses of scans at the end by measured positions, such as GNSS, and move them and the map into their "
-     "frame: lines of TUM or a table, in the clock of --timestamps or of a recording. See POSITIONS."},
+     "frame: lines of TUM or a table, in the clock of --timestamps or of a recording. See Positions."},
     {"prior-sigma", 0, 0, OPTION_ABOVE_MIN | OPTION_SET, &type_real, "M", OWN_AT(odometry_values, prior_sigma), 0, 1000,
      NULL, "Standard deviation of a position of --prior on each axis, in metres, where the file has none."},
     {"prior-antenna", 0, 0, OPTION_SET, &type_point, "X,Y,Z", OWN_AT(odometry_values, prior_antenna), -FAR, FAR, NULL,
