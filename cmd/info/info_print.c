@@ -1,5 +1,6 @@
 /* What info prints of a cloud. */
 #include "info.h"
+#include "cloud.h"
 #include "numbers.h"
 
 #include <math.h>
@@ -22,12 +23,6 @@ static const char *value_text(float value, double offset, char text[TEXT]) {
     return text;
 }
 
-static const char *type_name(int type) {
-    static const char *const names[] = {"float32", "float64", "int8",   "uint8",  "int16",
-                                        "uint16",  "int32",   "uint32", "float16"};
-    return type >= 0 && type < (int)(sizeof names / sizeof names[0]) ? names[type] : "unknown";
-}
-
 static void json_value(json *out, const char *key, float value, double offset) {
     char text[TEXT];
     json_key(out, key);
@@ -44,7 +39,7 @@ static void add_columns(json *out, const pcgpu_cloud *cloud, const column_info *
         fputs(k ? ", " : "", out->out);
         json_open(out, NULL);
         json_text(out, "name", cloud->names[k]);
-        json_text(out, "type", type_name(cloud->types[k]));
+        json_text(out, "type", pc_type_name(cloud->types[k]));
         json_value(out, "min", columns[k].low, cloud->offset[k]);
         json_value(out, "max", columns[k].high, cloud->offset[k]);
         json_number(out, "mean", columns[k].mean);
@@ -135,7 +130,7 @@ static void print_columns(FILE *out, const pcgpu_cloud *cloud, const column_info
         value_text(columns[k].low, offset, low);
         value_text(columns[k].high, offset, high);
         snprintf(mean, sizeof mean, offset != 0 ? "%.10g" : "%.7g", columns[k].mean);
-        fprintf(out, "%*s %-8s %16s %16s %16s %10lld\n", shown < 12 ? 12 - shown : 0, "", type_name(cloud->types[k]),
+        fprintf(out, "%*s %-8s %16s %16s %16s %10lld\n", shown < 12 ? 12 - shown : 0, "", pc_type_name(cloud->types[k]),
                 low, high, mean, (long long)columns[k].non_finite);
     }
 }

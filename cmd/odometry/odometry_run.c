@@ -25,9 +25,10 @@ typedef struct odometry_state {
     double *poses;                /* of each scan, NaN for a lost one */
     double *fractions;            /* pcgpu_odometry_sweep of each scan with a pose, for the map */
     int good, lost, failed, open;
-    int written;    /* poses of the trajectory */
-    bool corrected; /* loops have moved the poses */
-    bool stopped;   /* not all scans were processed */
+    int written;                     /* poses of the trajectory */
+    bool corrected;                  /* loops have moved the poses */
+    bool stopped;                    /* not all scans were processed */
+    char time_name[PCGPU_NAME_SIZE]; /* the column of times that was found */
     double seconds;
 } odometry_state;
 
@@ -209,6 +210,13 @@ static int add_scan(odometry_state *run, job *j, int index, double *T) {
     pcgpu_status status = run->camera ? pcgpu_depth_odometry_add(run->camera, &j->images[0], time, &f)
                                       : pcgpu_odometry_add(run->odometry, &j->clouds[0], time, &f);
     PC_TRY(job_code(j, status));
+    if (run->odometry && !run->time_name[0]) {
+        pcgpu_odometry_params p;
+        pcgpu_odometry_params_init(&p);
+        pcgpu_odometry_settled(run->odometry, &p);
+        memcpy(run->time_name, j->clouds[0].names[p.time_column],
+               p.deskew == PCGPU_DESKEW_TIME ? sizeof run->time_name : 0);
+    }
     run->fractions[index] = run->camera ? 1.0 : pcgpu_odometry_sweep(run->odometry);
     if (run->loops && f.good) {
         PC_TRY(job_code(j, odometry_add_loops(run->loops, run->odometry, &j->images[0], index, f.T_world_frame)));
@@ -275,14 +283,9 @@ static int run_scans(odometry_state *run) {
 
 /* What was found in the scans, and not given. */
 static void report_corrections(const odometry_state *run) {
-    pcgpu_odometry_params p;
-    pcgpu_odometry_params_init(&p);
-    if (run->odometry && odometry_own(run->session->options)->params.deskew == PCGPU_DESKEW_AUTO) {
-        pcgpu_odometry_settled(run->odometry, &p);
-        if (p.deskew == PCGPU_DESKEW_TIME) {
-            report_result(run->name, "deskewed by column %d, which has times; --deskew none leaves scans as they are",
-                          p.time_column);
-        }
+    if (run->time_name[0] && odometry_own(run->session->options)->params.deskew == PCGPU_DESKEW_AUTO) {
+        report_result(run->name, "deskewed by column '%s', which has times; --deskew none leaves scans as they are",
+                      run->time_name);
     }
     if (odometry_own(run->session->options)->found_beams) {
         report_result(run->name,

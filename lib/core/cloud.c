@@ -163,6 +163,12 @@ bool pc_is_time(const char *name) {
     return false;
 }
 
+const char *pc_type_name(int type) {
+    static const char *const names[] = {"float32", "float64", "int8",   "uint8",  "int16",
+                                        "uint16",  "int32",   "uint32", "float16"};
+    return type >= 0 && type < (int)(sizeof names / sizeof names[0]) ? names[type] : "unknown";
+}
+
 int pc_time_column(const pcgpu_cloud *cloud, int given) {
     for (int k = 3; k < cloud->columns && given == 0; k++) {
         if (pc_is_time(cloud->names[k])) {

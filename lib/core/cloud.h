@@ -46,6 +46,7 @@ bool pc_column_is_class(const pcgpu_cloud *cloud, int k);
 
 /* Whether a column of this name, in letters of any case, has times. */
 bool pc_is_time(const char *name);
+const char *pc_type_name(int type); /* "float32", ... */
 /* The given column of times; 0: the first with such a name, else 4. */
 int pc_time_column(const pcgpu_cloud *cloud, int given);
 

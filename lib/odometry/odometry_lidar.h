@@ -56,15 +56,15 @@ typedef struct pc_sweep {
 void pc_sweep_settle(const pcgpu_odometry_params *given, const pcgpu_cloud *first, pcgpu_odometry_params *settled);
 pcgpu_status pc_sweep_check(pcgpu_context *context, const pcgpu_odometry_params *p, const pcgpu_cloud *cloud);
 /* *spread: from the first to the last value of the column of times, 0 without one. False: all points have the same
- * time, or the column is missing, which is no sweep. */
+ * time, or the column is missing, or azimuths do not follow a revolution, which is no sweep. */
 bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, const pc_points *points, float *phase,
                      double *spread);
 /* The part of the time from sweep to sweep, `period` seconds, in which a sweep takes its points: 1 where that is not
  * known, since no unit from seconds to nanoseconds fits the spread. */
 double pc_sweep_covered(double spread, double period);
-/* Warns once when a sweep counts as whole because its times have no known unit, and its points are in a part of a turn;
- * since: seconds from the scan before. */
-void pc_sweep_check_unit(pcgpu_odometry *o, const pc_points *points, double spread, double since);
+/* Logs once the column of times and its unit; warns once when a sweep counts as whole because its times have no known
+ * unit, and its points are in a part of a turn. since: seconds from the scan before. */
+void pc_sweep_report(pcgpu_odometry *o, const pcgpu_cloud *cloud, const pc_points *points, double spread, double since);
 pc_sweep pc_sweep_of(const pc_twist *motion);
 void pc_sweep_move(const pc_sweep *sweep, const double offset[3], float phase, float row[3]);
 
@@ -142,6 +142,7 @@ struct pcgpu_odometry {
     pc_twist searched;
     pc_twist change;      /* of the motion, per sweep: of the last good scan to the one before it */
     double fraction;      /* of the motion to the last good scan, in its sweep */
+    bool reported;        /* the column of times */
     bool warned;          /* that the times of points have no known unit */
     double map_anchor[3]; /* world coordinates of the middle of the local map's box */
     double map_voxels;    /* when it was last renewed */

@@ -114,9 +114,14 @@ static pcgpu_status take_timed(pcgpu_odometry *o, const pcgpu_cloud *cloud, pc_o
     }
     const bool timed = pc_sweep_phases(p, cloud, &scan->raw, scan->phase, &scan->spread);
     if (o->last && p->deskew == PCGPU_DESKEW_TIME) {
-        pc_sweep_check_unit(o, &scan->raw, scan->spread, scan->time - o->last->time);
+        pc_sweep_report(o, cloud, &scan->raw, scan->spread, scan->time - o->last->time);
     }
     scan->points.n = scan->raw.n;
+    if (!timed && p->deskew != PCGPU_DESKEW_TIME) {
+        return pc_fail(context, PCGPU_ERROR_ARGUMENT,
+                       "the azimuths of the points do not follow a revolution; give scans in the order of the scanner, "
+                       "or --deskew none, or time with a column of times");
+    }
     const int column = pc_time_column(cloud, p->time_column);
     return timed || may_lack
                ? PCGPU_OK

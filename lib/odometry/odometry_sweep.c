@@ -16,6 +16,9 @@ static inline float azimuth(float x, float y) {
     return (float)(turn < 1.0 ? turn : 0.0);
 }
 
+#define JUMP 0.0625f /* turns */
+enum { LEAST_ORDERED = 64 };
+
 static void phases_from_azimuths(bool clockwise, const pc_points *points, float *phase) {
     const float first = points->n ? azimuth(points->x[0], points->y[0]) : 0.0f;
     for (int64_t i = 0; i < points->n; i++) {
@@ -25,6 +28,16 @@ static void phases_from_azimuths(bool clockwise, const pc_points *points, float 
     }
 }
 
+/* Whether most points are near the one before them, as those of a scanner are, beam by beam or all beams in turn. */
+static bool is_in_order(const float *phase, int64_t n) {
+    int64_t jumps = 0;
+    for (int64_t i = 1; i < n; i++) {
+        const float step = fabsf(phase[i] - phase[i - 1]);
+        jumps += step > JUMP && step < 1.0f - JUMP;
+    }
+    return 2 * jumps <= n || n < LEAST_ORDERED;
+}
+
 /* What a sweep of a scanner can cover of the time from sweep to sweep; units differ by 1000. A sweep that covers nearly
  * all of it covers all: the last column is one before the first of the next, and times jitter. */
 #define LEAST_COVERED  0.03
@@ -32,12 +45,14 @@ static void phases_from_azimuths(bool clockwise, const pc_points *points, float 
 #define NEARLY_COVERED 0.9
 #define LEAST_TURN     0.75
 
-/* In seconds, milliseconds, microseconds or nanoseconds, whichever fits; 0: none does. */
-static double covered_in_units(double spread, double period) {
-    double unit = 1.0;
-    for (int i = 0; i < 4 && period > 0.0; i++, unit *= 1e-3) {
-        const double covered = spread * unit / period;
-        if (covered > LEAST_COVERED && covered < MOST_COVERED) {
+static const char *const units[] = {"seconds", "milliseconds", "microseconds", "nanoseconds", "whole sweeps"};
+
+/* In the first of the units that fits; 0: none does, *unit is whole sweeps. */
+static double covered_in_units(double spread, double period, int *unit) {
+    double scale = 1.0;
+    for (*unit = 0; *unit < 4; ++*unit, scale *= 1e-3) {
+        const double covered = spread * scale / period;
+        if (period > 0.0 && covered > LEAST_COVERED && covered < MOST_COVERED) {
             return covered;
         }
     }
@@ -45,7 +60,8 @@ static double covered_in_units(double spread, double period) {
 }
 
 double pc_sweep_covered(double spread, double period) {
-    const double covered = covered_in_units(spread, period);
+    int unit;
+    const double covered = covered_in_units(spread, period, &unit);
     return covered > 0.0 && covered < NEARLY_COVERED ? covered : 1.0;
 }
 
@@ -62,8 +78,17 @@ static double turn_covered(const pc_points *points) {
     return (double)parts / PARTS;
 }
 
-void pc_sweep_check_unit(pcgpu_odometry *o, const pc_points *points, double spread, double since) {
-    if (!o->warned && since > 0.0 && covered_in_units(spread, since) == 0.0 && turn_covered(points) < LEAST_TURN) {
+void pc_sweep_report(pcgpu_odometry *o, const pcgpu_cloud *cloud, const pc_points *points, double spread,
+                     double since) {
+    const int column = pc_time_column(cloud, o->params.time_column);
+    int unit;
+    const double covered = covered_in_units(spread, since, &unit);
+    if (!o->reported) {
+        pc_log(o->context, PCGPU_LOG_INFO, "deskewed by the times in column '%s' (%s, %s)", cloud->names[column],
+               pc_type_name(cloud->types[column]), units[unit]);
+        o->reported = true;
+    }
+    if (!o->warned && since > 0.0 && covered == 0.0 && turn_covered(points) < LEAST_TURN) {
         pc_log(
             o->context, PCGPU_LOG_WARNING,
             "the points cover %.0f degrees, and their times have no known unit: deskewing takes them as a whole sweep "
@@ -193,5 +218,5 @@ bool pc_sweep_phases(const pcgpu_odometry_params *p, const pcgpu_cloud *cloud, c
         return phases_from_times(cloud, pc_time_column(cloud, p->time_column), points->rows, points->n, phase, spread);
     }
     phases_from_azimuths(p->deskew == PCGPU_DESKEW_CLOCKWISE, points, phase);
-    return true;
+    return is_in_order(phase, points->n);
 }

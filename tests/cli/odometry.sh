@@ -213,7 +213,8 @@ for TURN in 1 -1; do
         records $FILE.bin | awk -v turn=$TURN '{ t = turn * atan2($2, $1) / 6.283185307 + 0.3; $4 = t - (t < 0 ? -1 : int(t)); print }' |
             floats > turn_$FILE.bin
     done
-    tells 'deskewed by column 3' pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -f
+    tells "deskewed by column 'intensity', which has" pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -v -f
+    stderr_has "turn_s1.bin: deskewed by the times in column 'intensity' \(float32, whole sweeps\)"
     makes turn.txt time.txt pcgpu odometry --cpu turn_s?.bin --trajectory time.txt --deskew time --set time-column=3 -f
     expect 0 pcgpu odometry --cpu turn_s?.bin --trajectory none.txt --deskew none -f
     differ turn.txt none.txt
