@@ -119,6 +119,7 @@ static void add_result(json *out, const recording_info *info, const char *odd) {
         const pcgpu_camera *c = &info->camera;
         json_numbers(out, "camera", (double[]){c->fx, c->fy, c->cx, c->cy}, 4);
     }
+    json_number(out, "stamp_delay", info->with ? info->delay : NAN);
     json_integer(out, "points", info->cloud.rows);
     json_key(out, "columns");
     fputc('[', out->out);
@@ -166,6 +167,9 @@ static void print(const job *j, const recording_info *info, char *odd) {
         for (int k = 0; k < info->cloud.columns; k++) {
             fprintf(out, "%s%s", pcgpu_column_is_remainder(&info->cloud, k) ? "" : " ",
                     pcgpu_column_is_remainder(&info->cloud, k) ? "" : info->cloud.names[k]);
+        }
+        if (fabs(info->delay) >= 1e-6) {
+            fprintf(out, "; stamped %.6g s %s the log", fabs(info->delay), info->delay > 0 ? "before" : "after");
         }
         fputc('\n', out);
     }

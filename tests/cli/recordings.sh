@@ -80,9 +80,9 @@ same two.mcap no_name
 expect 0 pcgpu info two.bag
 stdout_has '^two.bag: recording, bag, 6 messages, 0.300 s from 2023-11-14 22:13:20 UTC'
 stdout_has '^  /front/points +sensor_msgs/PointCloud2 +4 +10 +0.000 +0.300$'
-stdout_has '^  first cloud, on /front/points: 12 points, x y z intensity t ring$'
+stdout_has '^  first cloud, on /front/points: 12 points, x y z intensity t ring; stamped 0.04 s before the log$'
 says '"name": "/rear/points", "type": "sensor_msgs/msg/PointCloud2", "clouds": true, "poses": false, "messages": 2, "rate": 10' pcgpu info two.mcap --json -
-stdout_has '"points": 12, "columns": \["x", "y", "z", "intensity", "t", "ring"\], "odd": null'
+stdout_has '"stamp_delay": 0.04, "points": 12, "columns": \["x", "y", "z", "intensity", "t", "ring"\], "odd": null'
 
 # Damage. A byte of the points: a checksum of MCAP finds it, and the other clouds are read. An empty file, text, and files that
 # are cut at every 97th byte: what is whole is read with a warning, else the exit code is 1 and nothing is written.
