@@ -186,7 +186,7 @@ for limit in README.md:220 CONTRIBUTING.md:180 BENCHMARKS.md:200; do
     [ "$(wc -l < "${limit%:*}")" -le "${limit#*:}" ] || fail "${limit%:*} has more than ${limit#*:} lines; see what can go"
 done
 words=$(cat man/*.[17] | wc -w)
-[ "$words" -le 20800 ] || fail "the manual pages have $words words, more than 20800; each thing stands in one page"
+[ "$words" -le 20900 ] || fail "the manual pages have $words words, more than 20900; each thing stands in one page"
 
 # A file that a tool left behind is not committed.
 known='.ci .clang-format .gitignore BENCHMARKS.md CITATION.cff CONTRIBUTING.md Dockerfile LICENSE NEWS.md README.md SECURITY.md cmd
