@@ -50,6 +50,8 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     awk 'BEGIN { for (i = 0; i < 120; i++) print 1, 0, 0, i * 1.5, 0, 1, 0, i % 7 * 0.1, 0, 0, 1, 0 }' > seq/truth.txt
     awk 'BEGIN { for (i = 0; i < 120; i++) print 1, 0, 0, i * 1.51, 0, 1, 0, i % 5 * 0.1, 0, 0, 1, i * 0.01 }' > seq/poses.txt
     head -n 5 seq/truth.txt > seq/five.txt
+    awk 'BEGIN { print "time,x,y,z"; for (i = 0; i < 5; i++) print i ",", 500000 + i % 2 * 0.8 ",", 5400000 + (i == 3) * 9 ",", 100 }' > seq/prior.csv
+    printf '0\n1\n2\n3\n4\n' > seq/times.txt
     awk 'BEGIN { for (i = 0; i < 9; i++) printf "%d.%d %d %d 0 0 0 0 1\n", 1700000000, i, i, i % 3 }' > late.tum
     printf '1 0 0 0.02\n0 1 0 -0.01\n0 0 1 0.01\n0 0 0 1\n' > near.txt
     printf '5 1 0 8 4 3 0.3 Car\n-4,3,0,6,6,4,-2\n' > boxes.txt && mkdir boxes && cp boxes.txt boxes/street.txt && : > boxes/street_moved.txt

@@ -24,6 +24,7 @@ cp cam.txt cam2.txt
 printf '1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n' | tee poses/frame-000000.pose.txt > poses/frame-000001.pose.txt
 printf 'frame-000000.png\nframe-000001.png\n' > colors/list.txt
 printf 'a.bin 0\nb.bin 0.1\n' > scans.txt
+printf '0 0 0 0\n0.1 1 0 0\n0.2 2 1 0\n' > at.txt && printf '0\n0.1\n0.2\n' > three.txt
 mkdir lab && head -c 1200 a.bin | tee lab/a.label > lab/b.label
 printf 'a.bin b.bin\nb.bin a.bin\n' > pairs.txt
 printf 'a.bin\nb.bin\n' > names.txt
@@ -55,6 +56,7 @@ init:FOR_REGISTER T.txt register --init T.txt a.bin b.bin
 init:FOR_ODOMETRY T.txt odometry --init T.txt a.bin b.bin
 map:FOR_ODOMETRY a.bin odometry --map a.bin b.bin
 guess:FOR_ODOMETRY poses.txt odometry --guess poses.txt a.bin b.bin
+prior:FOR_ODOMETRY at.txt odometry --prior at.txt --timestamps three.txt a.bin b.bin ./a.bin
 pairs:FOR_REGISTER pairs.txt register --pairs pairs.txt
 timestamps:FOR_TRAJECTORY times.txt odometry --timestamps times.txt a.bin b.bin
 ground-truth:FOR_TRAJECTORY poses.txt odometry --ground-truth poses.txt a.bin b.bin

@@ -1,7 +1,8 @@
-/* What must hold for any file of poses, a transform, times or a calibration: a sentence that names the file, or poses
- * that are rigid or missing. */
+/* What must hold for any file of poses, positions, a transform, times or a calibration: a sentence that names the file,
+ * or poses that are rigid or missing, and times that rise. */
 #include "fuzz.h"
 
+#include "positions.h"
 #include "trajectory.h"
 #include "transform_file.h"
 
@@ -36,6 +37,25 @@ static int check_trajectory(void) {
         MUST(!t.times || isfinite(t.times[i]));
     }
     trajectory_free(&t);
+    return 1;
+}
+
+static int check_positions(void) {
+    reason why = {""};
+    positions p;
+    if (!positions_read("poses.txt", &p, &why)) {
+        fuzz_check_shown(why.text, "poses.txt:");
+        MUST(p.count == 0 && !p.times && !p.rows);
+        return 0;
+    }
+    if (p.count > 0) {
+        positions_to_metres(&p, p.rows[p.count / 2]);
+    }
+    for (int64_t i = 0; i < p.count; i++) {
+        MUST(isfinite(p.times[i]) && (i == 0 || p.times[i] > p.times[i - 1]));
+        MUST(fabs(p.rows[i][0]) < 1e10 && fabs(p.rows[i][1]) < 1e10 && fabs(p.rows[i][2]) < 1e10);
+    }
+    positions_free(&p);
     return 1;
 }
 
@@ -102,6 +122,7 @@ int fuzz_check_poses(const uint8_t *data, size_t size) {
     fuzz_write_file("poses.txt", data, size);
     int valid = check_trajectory();
     trajectory_is((const char *)data, size, NULL);
+    valid |= check_positions();
     valid |= check_times();
     valid |= check_calibration();
     valid |= check_transform(data, size);

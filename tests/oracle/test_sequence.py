@@ -385,6 +385,15 @@ def test_prior(folder):
     check(before > .5 and most < .2 and result['outliers'] == 2, 'the drift is gone', (before, most, result))
     same = registrations(folder, 0, *prior, '--threads', '3', '--loops')[1]
     check((poses == same).all(), 'the same bytes on three threads, with loops that find nothing')
+    # In large coordinates, with a map, which is a LAS then.
+    shift = np.array([500000, 5400000, 100])
+    np.savetxt(folder / 'prior.csv', np.column_stack([stamps, noisy + shift]), fmt='%.17g')
+    far = registrations(folder, 0, *prior, '-o', folder / 'map.ply')[1]
+    check(np.abs(far[:, :3, 3] - shift - poses[:, :3, 3]).max() < 1e-7, 'the same far away')
+    common.run('convert', folder / 'map.ply', '-o', folder / 'map.las')
+    header = np.frombuffer((folder / 'map.las').read_bytes()[179:227], '<f8').reshape(3, 2)
+    moved = points[:, :3] @ far[0, :3, :3].T + far[0, :3, 3]
+    check(np.abs(header - np.stack([moved.max(0), moved.min(0)], 1)).max() < 1, 'the LAS is where the poses are', header)
     # The same in degrees, with milliseconds and a deviation for each, in a table.
     degrees = geodetic(noisy, origin)
     table = np.column_stack([stamps * 1e3, degrees, np.full(n, .1)])
