@@ -63,6 +63,10 @@ static bool check_map(const session *s, bool images, reason *why) {
 static void effect(const session *s, const char *const *inputs, int count, option_values *values) {
     register_effective_options(s, inputs, count, values);
     odometry_own(values)->map_voxel = odometry_map_voxel(s);
+    if (!odometry_own(values)->prior) {
+        option_leave_out(values, "prior-sigma", s->command);
+        option_leave_out(values, "prior-antenna", s->command);
+    }
 }
 
 /* Refuses options without an effect on this kind of sequence. */
