@@ -107,6 +107,12 @@ static void report_prior(const session *s, const odometry_prior *prior, int64_t 
         report_result(name, "poses are metres east, north, up of latitude %.9f, longitude %.9f, height %.4f m", o[0],
                       o[1], o[2]);
     }
+    if (5 * a->outliers > count) {
+        report_warning(name,
+                       "%lld of %lld positions contradict the odometry; give a larger --set prior-sigma if they "
+                       "are less accurate",
+                       (long long)a->outliers, (long long)count);
+    }
     if (a->line) {
         report_warning(name, "the positions lie along a line; about it the z axis of the odometry points up");
     }

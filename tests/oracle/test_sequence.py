@@ -394,6 +394,10 @@ def test_prior(folder):
     header = np.frombuffer((folder / 'map.las').read_bytes()[179:227], '<f8').reshape(3, 2)
     moved = points[:, :3] @ far[0, :3, :3].T + far[0, :3, 3]
     check(np.abs(header - np.stack([moved.max(0), moved.min(0)], 1)).max() < 1, 'the LAS is where the poses are', header)
+    rough = noisy + np.where(every[:, None] % 4 == 0, RNG.choice([-20, 20], (n, 3)), 0)
+    np.savetxt(folder / 'prior.csv', np.column_stack([stamps, rough]), fmt='%.17g')
+    said = common.run('odometry', folder / 'scans', '--deskew', 'none', '--beam-correction', '0', *prior).stderr
+    check(b'warning: 8 of 24 positions contradict the odometry' in said, 'many outliers', said)
     # The same in degrees, with milliseconds and a deviation for each, in a table.
     degrees = geodetic(noisy, origin)
     table = np.column_stack([stamps * 1e3, degrees, np.full(n, .1)])
