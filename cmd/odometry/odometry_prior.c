@@ -79,7 +79,6 @@ static bool take(const session *s, const double *times, bool clock, odometry_pri
                       "apart; give 3 or more, and both in one clock",
                       path, covered, p->times[0], p->times[p->count - 1], GAP * prior->interval);
     }
-    prior->geodetic = p->geodetic;
     memcpy(prior->origin, p->rows[first], sizeof prior->origin);
     positions_to_metres(p, prior->origin);
     return true;
@@ -103,7 +102,7 @@ static void report_prior(const session *s, const odometry_prior *prior, int64_t 
                   "%lld scans have a position, %lld of them outliers; the others are %.3f m (rms) from the path, which "
                   "was bent by up to %.3f m",
                   (long long)count, (long long)a->outliers, a->rms, farthest);
-    if (prior->geodetic) {
+    if (prior->all.geodetic) {
         report_result(name, "poses are metres east, north, up of latitude %.9f, longitude %.9f, height %.4f m", o[0],
                       o[1], o[2]);
     }
@@ -126,7 +125,7 @@ static void report_prior(const session *s, const odometry_prior *prior, int64_t 
         json_boolean(&out, "line", a->line);
         json_boolean(&out, "converged", a->graph.converged);
         json_numbers(&out, "T_prior_world", a->T_prior_world, 16);
-        json_numbers(&out, "origin", o, prior->geodetic ? 3 : 0);
+        json_numbers(&out, "origin", o, prior->all.geodetic ? 3 : 0);
         json_close(&out);
         session_json_close(&out);
     }

@@ -56,8 +56,7 @@ pcgpu_status odometry_add_loops(pcgpu_loops *loops, pcgpu_odometry *odometry, co
 /* The positions of --prior. */
 typedef struct odometry_prior {
     positions all;
-    bool geodetic;    /* they were latitude, longitude, height: */
-    double origin[3]; /* the first one that is used */
+    double origin[3]; /* the first one that is used, where they were geodetic */
     double interval;  /* seconds: the median from one to the next */
 } odometry_prior;
 

@@ -176,5 +176,4 @@ void positions_to_metres(positions *p, const double origin[3]) {
                             axes[k][2] * (xyz[2] - center[2]);
         }
     }
-    p->geodetic = false;
 }

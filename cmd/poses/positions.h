@@ -22,7 +22,7 @@ typedef struct positions {
  * with the name of the file, and there are no positions. */
 bool positions_read(const char *path, positions *p, reason *why);
 void positions_free(positions *p); /* accepts a zeroed struct */
-/* Geodetic positions become east, north, up in metres about `origin` (latitude, longitude, height), by WGS84. */
+/* Once: geodetic positions become east, north, up in metres about `origin` (latitude, longitude, height), by WGS84. */
 void positions_to_metres(positions *p, const double origin[3]);
 
 #endif

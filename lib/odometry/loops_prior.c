@@ -20,11 +20,10 @@ typedef struct anchor {
     pcgpu_loops *loops;
     const pcgpu_position *positions;
     int64_t count;
-    double antenna[16], back[16]; /* T_sensor_antenna, T_antenna_sensor */
-    int64_t *pose;                /* of each position, among: */
-    double *poses;                /* the world, then each frame's antenna */
-    double *off;                  /* of each position, in standard deviations */
-    pcgpu_pose_edge *edges;       /* of the frames, the positions, and the first pose */
+    double antenna[16];     /* T_sensor_antenna */
+    double *off;            /* of each position, in standard deviations */
+    double *poses;          /* the world, then each frame's antenna */
+    pcgpu_pose_edge *edges; /* of the positions, of the first pose, and of the loops */
 } anchor;
 
 static pcgpu_status check(anchor *a) {
@@ -43,7 +42,7 @@ static pcgpu_status check(anchor *a) {
         while (frame < l->frames && l->ids[frame] != p->id) {
             frame++;
         }
-        a->pose[i] = ++frame;
+        a->edges[i] = (pcgpu_pose_edge){.from = 0, .to = ++frame, .sigma = {OPEN, 0.0}};
         if (frame > l->frames || !(fabs(p->at[0]) + fabs(p->at[1]) + fabs(p->at[2]) < 1e12) ||
             !(p->sigma > 1e-6 && p->sigma < 1e6)) {
             return pc_fail(l->context, PCGPU_ERROR_ARGUMENT,
@@ -65,7 +64,7 @@ static void position_of(const anchor *a, int64_t i, double to[3]) {
 /* How far the antenna, with its poses moved by T, is from each position. */
 static void measure(anchor *a, const double T[16]) {
     for (int64_t i = 0; i < a->count; i++) {
-        const double *pose = a->poses + 16 * a->pose[i], at[3] = {pose[3], pose[7], pose[11]};
+        const double *pose = a->poses + 16 * a->edges[i].to, at[3] = {pose[3], pose[7], pose[11]};
         double to[3], d[3];
         position_of(a, i, to);
         pc_transform_apply(T, at, d);
@@ -84,11 +83,11 @@ typedef struct moments {
 } moments;
 
 static moments moments_of(const anchor *a) {
-    const double *first = a->poses + 16 * a->pose[0];
+    const double *first = a->poses + 16 * a->edges[0].to;
     double v[6], sum = 0.0;
     moments m = {{0}, {{0}}, 0.0};
     for (int64_t i = 0; i < a->count; i++) {
-        const double *pose = a->poses + 16 * a->pose[i], sigma = a->positions[i].sigma,
+        const double *pose = a->poses + 16 * a->edges[i].to, sigma = a->positions[i].sigma,
                      w = 1.0 / (sigma * sigma * fmax(a->off[i], 1.0));
         position_of(a, i, v + 3);
         for (int k = 0; k < 3; k++) {
@@ -114,7 +113,7 @@ static moments moments_of(const anchor *a) {
 /* The rotation and translation of least distances. That the z axis of the odometry is up counts as three positions that
  * are as far off as the drift. *line: it decides the rotation about the main axis of the path. */
 static void align_moments(const anchor *a, const moments *m, double T[16], bool *line) {
-    const double *first = a->poses + 16 * a->pose[0], extent = m->C[0][0] + m->C[1][1] + m->C[2][2],
+    const double *first = a->poses + 16 * a->edges[0].to, extent = m->C[0][0] + m->C[1][1] + m->C[2][2],
                  up = fmax(m->variance, DRIFT * DRIFT * extent) / (3.0 * TILT * TILT);
     double S[9], own[9], axes[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, q[4], R[9], t[3];
     for (int k = 0; k < 9; k++) {
@@ -155,33 +154,26 @@ static pcgpu_status align(anchor *a, pcgpu_anchor_result *result) {
 
 /* ---- the graph --------------------------------------------------------------------------------------------------- */
 
-/* An edge from the world to a pose as it is now. */
-static pcgpu_pose_edge edge_to(const anchor *a, int64_t pose, double radians, double metres) {
-    pcgpu_pose_edge e = {.from = 0, .to = pose, .sigma = {radians, metres}};
-    memcpy(e.T_from_to, a->poses + 16 * pose, sizeof e.T_from_to);
-    return e;
-}
-
-/* Returns where the edges of the positions begin. */
+/* The edges at the present poses. Returns how many. */
 static int64_t make_edges(anchor *a) {
-    const int64_t count = pc_loops_edges(a->loops, a->edges);
-    for (int64_t i = 0; i < count; i++) {
+    const int64_t first = a->count + 1, count = first + pc_loops_edges(a->loops, a->edges + first);
+    a->edges[a->count] = (pcgpu_pose_edge){.from = 0, .to = 1, .sigma = {TILT, OPEN}};
+    for (int64_t i = 0; i < first; i++) {
         pcgpu_pose_edge *e = &a->edges[i];
-        e->from++;
-        e->to++;
-        pc_transform_multiply(a->back, e->T_from_to, e->T_from_to);
-        pc_transform_multiply(e->T_from_to, a->antenna, e->T_from_to);
-    }
-    for (int64_t i = 0; i < a->count; i++) {
-        pcgpu_pose_edge *e = &a->edges[count + i];
         double to[3];
-        *e = edge_to(a, a->pose[i], OPEN, 0.0);
-        position_of(a, i, to);
-        for (int k = 0; k < 3; k++) {
+        memcpy(e->T_from_to, a->poses + 16 * e->to, sizeof e->T_from_to);
+        for (int k = 0; k < 3 && i < a->count; k++) {
+            position_of(a, i, to);
             e->T_from_to[4 * k + 3] = to[k];
         }
     }
-    a->edges[count + a->count] = edge_to(a, 1, TILT, OPEN);
+    for (int64_t i = first; i < count; i++) {
+        pcgpu_pose_edge *e = &a->edges[i];
+        e->from++;
+        e->to++;
+        pc_transform_multiply(e->T_from_to, a->antenna, e->T_from_to);
+        pc_transform_between(a->antenna, e->T_from_to, e->T_from_to);
+    }
     return count;
 }
 
@@ -193,7 +185,7 @@ static double weight_of(double off) {
 /* Solves the graph with the weights of the last solution, again and again. Deviations begin as large as the alignment
  * is off, and narrow: else a path bends to outliers while it is far from all positions. */
 static pcgpu_status solve(anchor *a, pcgpu_anchor_result *result) {
-    const int64_t begin = make_edges(a);
+    const int64_t count = make_edges(a);
     double change = 1.0, sum = 0.0, square = 0.0;
     for (int64_t i = 0; i < a->count; i++) { /* the harmonic mean, which outliers do not enlarge */
         sum += 1.0 / fmax(a->off[i], 1.0);
@@ -202,13 +194,13 @@ static pcgpu_status solve(anchor *a, pcgpu_anchor_result *result) {
     for (int round = 0; round < ROUNDS && change > 1e-8; round++) {
         change = 0.0;
         for (int64_t i = 0; i < a->count; i++) {
-            double *sigma = &a->edges[begin + i].sigma[1];
+            double *sigma = &a->edges[i].sigma[1];
             const double next = a->positions[i].sigma * wider / sqrt(weight_of(a->off[i] / wider));
             change = fmax(change, fabs(next / *sigma - 1.0)); /* infinite at first */
             *sigma = next;
         }
-        PC_TRY(pcgpu_pose_graph_solve(a->loops->context, a->poses, a->loops->frames + 1, a->edges, begin + a->count + 1,
-                                      ITERATIONS, &result->graph));
+        PC_TRY(pcgpu_pose_graph_solve(a->loops->context, a->poses, a->loops->frames + 1, a->edges, count, ITERATIONS,
+                                      &result->graph));
         measure(a, pc_identity);
         wider = fmax(1.0, wider / NARROWER);
     }
@@ -224,7 +216,9 @@ static pcgpu_status solve(anchor *a, pcgpu_anchor_result *result) {
 
 static pcgpu_status run(anchor *a, pcgpu_anchor_result *result) {
     pcgpu_loops *l = a->loops;
+    double back[16];
     PC_TRY(check(a));
+    pc_transform_invert(a->antenna, back);
     memcpy(a->poses, pc_identity, sizeof pc_identity);
     for (int64_t i = 0; i < l->frames; i++) {
         pc_transform_multiply(l->poses + 16 * i, a->antenna, a->poses + 16 * (i + 1));
@@ -234,14 +228,14 @@ static pcgpu_status run(anchor *a, pcgpu_anchor_result *result) {
         pc_transform_multiply(result->T_prior_world, a->poses + 16 * i, a->poses + 16 * i);
     }
     PC_TRY(solve(a, result));
-    for (int64_t i = 0; i < l->frames; i++) {
-        pc_transform_multiply(a->poses + 16 * (i + 1), a->back, l->poses + 16 * i);
-    }
-    for (int k = 0; k < 3; k++) {
-        for (int64_t i = 0; i < l->frames; i++) {
-            l->poses[16 * i + 4 * k + 3] += a->positions[0].at[k];
+    for (int64_t i = 0; i <= l->frames; i++) {
+        double *T = i < l->frames ? l->poses + 16 * i : result->T_prior_world;
+        if (i < l->frames) {
+            pc_transform_multiply(a->poses + 16 * (i + 1), back, T);
         }
-        result->T_prior_world[4 * k + 3] += a->positions[0].at[k];
+        for (int k = 0; k < 3; k++) {
+            T[4 * k + 3] += a->positions[0].at[k];
+        }
     }
     pc_loops_describe(l);
     return PCGPU_OK;
@@ -258,16 +252,11 @@ pcgpu_status pcgpu_loops_anchor(pcgpu_loops *l, const pcgpu_position *positions,
     for (int k = 0; k < 3 && antenna; k++) {
         a.antenna[4 * k + 3] = antenna[k];
     }
-    pc_transform_invert(a.antenna, a.back);
-    a.pose = malloc((n + 1) * sizeof *a.pose);
-    a.off = malloc((n + 1) * sizeof *a.off);
-    a.poses = malloc(16 * poses * sizeof *a.poses);
+    a.off = malloc((n + 16 * poses) * sizeof *a.off);
+    a.poses = a.off + n;
     a.edges = malloc(bytes);
-    const pcgpu_status status =
-        a.pose && a.off && a.poses && a.edges ? run(&a, result) : pc_fail_memory(l->context, bytes, "the positions");
-    free(a.pose);
+    const pcgpu_status status = a.off && a.edges ? run(&a, result) : pc_fail_memory(l->context, bytes, "the positions");
     free(a.off);
-    free(a.poses);
     free(a.edges);
     return status;
 }
