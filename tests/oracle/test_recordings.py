@@ -365,7 +365,21 @@ with scratch() as place:
         (place / 'guess.txt').write_text(text)
         told = run('odometry', '--cpu', place / 'drive.mcap', '--guess', place / 'guess.txt', '-q', code=code).stderr
         check(code == 0 or b'in one clock' in told, 'a guess in the clock of the recording', told)
-    passed('odometry: the map, the poses and the times')
+    fixes, rows = [], ['time,latitude,longitude,height']
+    for i in range(6):
+        types = stores['ros1'].types
+        at = (48.1 + 2.7e-6 * i, 11.5 + 1e-7 * (i % 2), 500.0)
+        status = types['sensor_msgs/msg/NavSatStatus'](status=0 if i != 3 else -1, service=1)
+        fixes.append(types['sensor_msgs/msg/NavSatFix'](header=stamp('ros1', i), status=status, latitude=at[0], longitude=at[1], altitude=at[2],
+                                                        position_covariance=np.zeros(9), position_covariance_type=0))
+        rows += [f'{measured(i) // 10**9}.{measured(i) % 10**9:09d},{at[0]!r},{at[1]!r},{at[2]!r}'] if i != 3 else []
+    write_mcap(place / 'fix.mcap', 'ros1', fixes, topic='/gps/fix')
+    (place / 'fix.csv').write_text('\n'.join(rows) + '\n')
+    for prior in ('fix.mcap/./gps/fix', 'fix.csv'):
+        run('odometry', '--cpu', place / 'drive.mcap', '--prior', f'{place}/{prior}', '--set', 'prior-sigma=0.05', '--trajectory', place / f'{prior[4:5]}.tum', '-f', '-q')
+    check((place / 'm.tum').read_text() == (place / 'c.tum').read_text(), 'positions of a topic')
+    check(max(abs(float(v)) for v in (place / 'm.tum').read_text().split()[1:4]) < 5, 'east, north, up about the first one', (place / 'm.tum').read_text()[:200])
+    passed('odometry: the map, the poses and the times; a guess, and positions')
 
     # Poses and positions on topics are trajectories.
     rng = np.random.default_rng(5)

@@ -141,7 +141,7 @@ static void add_parked_cars(town *t) {
         path_place at = path_at(&t->way, slot * (double)(i / 2));
         test_random which = numbers_of(PARKING, WHICH_CARS, i);
         bool other = test_unit(&which) < t->settings.exchange;
-        builder b = builder_at(t, &t->all, &at, numbers_of(other ? ~PARKING : t->settings.layout, CARS, i));
+        builder b = builder_at(t, &t->all, &at, numbers_of(other ? ~(uint64_t)PARKING : t->settings.layout, CARS, i));
         const double u_range[2] = {-2.5, 2.5}, v_range[2] = {v - 0.3, v + 0.3};
         stand(t, &b, 0.0, v);
         world_of(&b, 0.0, v, &x, &y);
