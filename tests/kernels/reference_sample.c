@@ -41,7 +41,8 @@ static float squared_between(const pc_sample_job *job, int64_t a, int64_t b) {
 }
 
 /* Lowers all distances by those to `pick`, which is out from now on, and gives the farthest of the others, the lowest
- * on ties, -1 when none is left. In loops that a compiler makes vectors of; floats from 0 on are ordered as their bits. */
+ * on ties, -1 when none is left. In loops that a compiler makes vectors of; floats from 0 on are ordered as their bits.
+ */
 static int64_t add_pick(const pc_sample_job *job, float *nearest, int64_t pick) {
     const float *x = job->x, *y = job->y, *z = job->z, at[3] = {x[pick], y[pick], z[pick]};
     int64_t best = 0;
