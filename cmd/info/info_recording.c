@@ -48,7 +48,8 @@ static pcgpu_status read_first(const pc_file *file, recording_info *info) {
     pc_message message;
     FILE *stream;
     const bool image = is_image(info->with);
-    info->has_camera = image && pc_recording_camera(info->recording, file, info->with->name, &info->camera);
+    info->has_camera = image && pc_recording_camera(info->recording, file, info->with->name,
+                                                    info->with->kind == PC_MESSAGE_PNG, &info->camera);
     pc_recording_choose(info->recording, info->with->name, false);
     PC_TRY(pc_recording_message(info->recording, file, 0, &message));
     info->delay = pc_seconds(message.time - pc_message_stamp(&message));

@@ -231,8 +231,9 @@ static void describe(recorded *r, const pc_file *file, const char *topic) {
         for (int i = 0; (t = pc_recording_topic(recording, i)); i++) {
             r->kind = strcmp(t->name, topic) == 0 && t->kind != PC_MESSAGE_OTHER ? t->kind : r->kind;
         }
-        r->has_camera = r->has_camera || ((r->kind == PC_MESSAGE_IMAGE || r->kind == PC_MESSAGE_PNG) &&
-                                          pc_recording_camera(recording, file, topic, &r->camera));
+        r->has_camera =
+            r->has_camera || ((r->kind == PC_MESSAGE_IMAGE || r->kind == PC_MESSAGE_PNG) &&
+                              pc_recording_camera(recording, file, topic, r->kind == PC_MESSAGE_PNG, &r->camera));
     }
 }
 

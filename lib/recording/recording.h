@@ -69,9 +69,10 @@ const char *pc_recording_container(const pc_recording *r);
 const pc_topic *pc_recording_topic(const pc_recording *r, int i); /* NULL past the last */
 /* The clouds of all topics. */
 int64_t pc_recording_clouds(const pc_recording *r);
-/* The camera that the recording has for the depth images of a topic: that of the first camera_info beside it, in
- * millimetres. False: none. Before pc_recording_choose. */
-bool pc_recording_camera(pc_recording *r, const pc_file *file, const char *topic, pcgpu_camera *camera);
+/* The camera that the recording has for the depth images of a topic, compressed ones or not: that of the first
+ * camera_info beside it, in millimetres. False: none. Before pc_recording_choose. */
+bool pc_recording_camera(pc_recording *r, const pc_file *file, const char *topic, bool compressed,
+                         pcgpu_camera *camera);
 /* Keeps the clouds, or the poses and positions, of the topics with this name, and puts them in the order of their
  * times. Returns their number. */
 int64_t pc_recording_choose(pc_recording *r, const char *topic, bool path);

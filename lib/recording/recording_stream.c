@@ -4,15 +4,12 @@
 
 /* ---- cameras ---- */
 
-/* The names of a camera_info and of its images have the same beginning; it is one level up for compressed ones. */
-static bool is_beside(const char *info, const char *image) {
+/* Whether the names of a camera_info and of images differ in their last part alone; of compressed images, in two. */
+static bool is_beside(const char *info, const char *image, bool compressed) {
     const char *end = strrchr(info, '/');
     const size_t n = end ? (size_t)(end - info) + 1 : 0;
-    int below = 0;
-    for (const char *p = image; strncmp(info, image, n) == 0 && (p = strchr(p + (p == image ? n : 1), '/'));) {
-        below++;
-    }
-    return strncmp(info, image, n) == 0 && below <= 1;
+    const char *part = strncmp(info, image, n) == 0 ? strchr(image + n, '/') : "/";
+    return compressed ? part && !strchr(part + 1, '/') && part[1] : !part;
 }
 
 /* The camera of a sensor_msgs/CameraInfo. */
@@ -44,12 +41,13 @@ static bool take_camera(const pc_file *file, const pc_message *m, pcgpu_camera *
     return good;
 }
 
-bool pc_recording_camera(pc_recording *r, const pc_file *file, const char *topic, pcgpu_camera *camera) {
+bool pc_recording_camera(pc_recording *r, const pc_file *file, const char *topic, bool compressed,
+                         pcgpu_camera *camera) {
     bool found = false;
     for (int64_t i = 0; i < r->entries && !found; i++) {
         const pc_topic *t = pc_recording_topics(r) + ((const pc_entry *)r->entry.memory)[i].topic;
         pc_message message;
-        if (t->kind == PC_MESSAGE_CAMERA && is_beside(t->name, topic) &&
+        if (t->kind == PC_MESSAGE_CAMERA && is_beside(t->name, topic, compressed) &&
             pc_recording_message(r, file, i, &message) == PCGPU_OK) {
             found = take_camera(file, &message, camera);
             pc_recording_release(r, &message);

@@ -220,7 +220,8 @@ def write_images(path, ros, messages, camera):
         writer = Mcap(f)
         writer.start()
         channels = {}
-        for where, kind in ((topic, name), ('/color', 'sensor_msgs/msg/Image'), ('/depth/camera_info', 'sensor_msgs/msg/CameraInfo')):
+        for where, kind in ((topic, name), ('/color', 'sensor_msgs/msg/Image'), ('/depth/camera_info', 'sensor_msgs/msg/CameraInfo'),
+                            ('/camera_info', 'sensor_msgs/msg/CameraInfo'), ('/depth/image/of/camera_info', 'sensor_msgs/msg/CameraInfo')):
             schema = writer.register_schema(kind if ros == 'cdr' else kind.replace('/msg/', '/'), 'ros2msg' if ros == 'cdr' else 'ros1msg', b'')
             channels[where] = writer.register_channel(where, ros, schema)
         for i, message in enumerate(messages):
@@ -232,7 +233,8 @@ def write_images(path, ros, messages, camera):
                 info = types['sensor_msgs/msg/CameraInfo'](
                     header=stamp(ros, i), height=48, width=64, distortion_model='plumb_bob'[:i], binning_x=0, binning_y=0, roi=region,
                     **{k if ros == 'cdr' else k.upper(): v for k, v in words.items()})
-                rows.append(('/depth/camera_info', info))
+                other = types['sensor_msgs/msg/CameraInfo'](**{**vars(info), 'height': 47})  # of another camera
+                rows = [('/camera_info', other), ('/depth/image/of/camera_info', other), *rows, ('/depth/camera_info', info)]
             for where, row in rows:
                 writer.add_message(channels[where], BEGIN + i * STEP, serialize(ros, row), BEGIN + i * STEP, i)
         writer.finish()
