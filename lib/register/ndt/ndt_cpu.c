@@ -215,7 +215,8 @@ static bool take_source(pc_ndt_grid *g, int threads) {
     if (g->source && blocks <= g->source_blocks && threads <= g->source_threads) {
         return true;
     }
-    const size_t most = blocks <= g->source_blocks ? g->source_blocks : blocks + blocks / 2;
+    const size_t spare = g->source_blocks > 0 ? blocks / 2 : 0; /* of what has grown before */
+    const size_t most = blocks <= g->source_blocks ? g->source_blocks : blocks + spare;
     const int team = threads <= g->source_threads ? g->source_threads : threads;
     const size_t values = most * VALUES * (size_t)team, flags = most * (size_t)team;
     uint32_t *source = pc_buffer_take(&g->memory[PC_NDT_MEMORY_SOURCE], values * sizeof *source, false);
