@@ -3,6 +3,7 @@
 #include "files.h"
 #include "heap.h"
 #include "numbers.h"
+#include "recordings.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 bool open_lines(line_file *f, const char *path, reason *why) {
     reason inner;
     *f = (line_file){.name = input_name(path), .why = why};
-    f->stream = input_try(path, &inner);
+    f->stream = !path_is_dash(path) && recording_is(path) ? recording_poses(path, &inner) : input_try(path, &inner);
     return f->stream || refuse(why, "%s: %s", path, inner.text);
 }
 

@@ -4,6 +4,7 @@
 #include "files.h"
 #include "heap.h"
 #include "recorded.h"
+#include "report.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -190,8 +191,10 @@ static bool is_path(const char *input, char **recording, const char **topic) {
     return *recording;
 }
 
+/* The poses on a topic; NULL: the only one. */
 static void open_path(const char *input, const char *path, const char *topic, FILE **stream, reason *why) {
-    recorded *r = recorded_open(path, topic, true, why);
+    reason unnamed;
+    recorded *r = recorded_open(path, topic, true, &unnamed);
     pcgpu_context *context = recorded_context(&input);
     const pc_file file = {.context = context, .name = input};
     const int fd = r && !r->error ? memfd_create("poses", MFD_CLOEXEC) : -1;
@@ -213,7 +216,15 @@ static void open_path(const char *input, const char *path, const char *topic, FI
     pcgpu_close(context);
     if (r) {
         recorded_close(r);
+    } else {
+        refuse(why, "%s", sentence_without_name(unnamed.text, path));
     }
+}
+
+FILE *recording_poses(const char *path, reason *why) {
+    FILE *stream;
+    open_path(path, path, NULL, &stream, why);
+    return stream;
 }
 
 bool recording_stream(const char *input, FILE **stream, double *seconds, reason *why) {

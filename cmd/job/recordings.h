@@ -31,6 +31,8 @@ bool recording_camera(const char *input, pcgpu_camera *camera);
 /* The cloud as a stream that pcgpu_read takes, and its time of measurement, or the poses of a topic as lines. False:
  * the input is neither; NULL: `why`. Any thread may call it. */
 bool recording_stream(const char *input, FILE **stream, double *seconds, reason *why);
+/* The poses of a recording with one topic of them, as lines; NULL: `why`. */
+FILE *recording_poses(const char *path, reason *why);
 /* The time of an input in the log. False: it is no cloud of a recording. */
 bool recording_time(const char *input, double *seconds);
 /* What clouds are taken from, to be set before a recording is opened; NULL: the only topic with clouds. */

@@ -174,7 +174,7 @@ while read -r folder most; do
     lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
-cmd 22190
+cmd 22200
 lib 49760
 cuda 14310
 python 5695

@@ -390,7 +390,7 @@ with scratch() as place:
     for ros, big in (('ros1', False), ('cdr', False), ('cdr', True)):
         for name in ('geometry_msgs/msg/PoseStamped', 'geometry_msgs/msg/PoseWithCovarianceStamped', 'nav_msgs/msg/Odometry', 'geometry_msgs/msg/TransformStamped'):
             write_mcap(place / 'p.mcap', ros, [path_message(ros, name, pose, i) for i, pose in enumerate(poses)], big, topic='/robot/odom')
-            run('evaluate', place / 'p.mcap/./robot/odom', '--ground-truth', place / 'p.mcap/./robot/odom', '--json', place / 'e.json', '-f', '-q')
+            run('evaluate', place / 'p.mcap', '--ground-truth', f'{place}/p.mcap/./robot/odom', '--json', place / 'e.json', '-f', '-q')
             check(find(read_json(place / 'e.json'), 'ate_rmse') < 1e-9, f'{name}, {ros}: a trajectory')
             lines = [' '.join(f'{v:.17g}' for v in (seconds(measured(i)), *pose)) for i, pose in enumerate(poses)]
             (place / 'p.txt').write_text('\n'.join(lines) + '\n')
@@ -399,6 +399,8 @@ with scratch() as place:
             check(find(report, 'ate_rmse') < 1e-9 and find(report, 'poses') == 9, f'{name}, {ros}: its poses', report)
     told = run('evaluate', place / 'p.mcap/./nowhere', '--ground-truth', place / 'p.txt', code=None)
     check(told.returncode == 1 and b'has no poses on /nowhere; give REC/./TOPIC, one of: /robot/odom' in told.stderr, 'a topic that is not there', told.stderr)
+    told = run('evaluate', place / 'l.mcap', '--ground-truth', place / 'p.txt', code=1).stderr.decode()
+    check(told.endswith('l.mcap: has no message with a pose (Odometry, PoseStamped, TransformStamped, NavSatFix); pcgpu info lists its topics\n'), 'no poses', told)
     passed('poses on topics')
 
     # Depth images, with the camera beside them.
