@@ -9,7 +9,7 @@
 #include "../support/backends.h"
 #include "odometry_lidar.h"
 
-enum { SCANS = 16, POINTS = 36000, LOST = 9 };
+enum { SCANS = 16, POINTS = 18000, LOST = 9 };
 
 static const char *const names[] = {"previous", "keyframe", "model"};
 static pcgpu_cloud scans[SCANS];

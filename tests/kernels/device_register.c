@@ -120,7 +120,7 @@ void check_device_register(const device_bed *bed, bool few) {
     for (int i = 0; i < SCANS; i++) {
         const pcgpu_pair own = {&here[2 * i], &here[2 * i + 1]}, own_there = {&there[2 * i], &there[2 * i + 1]};
         const int ways = few ? i == LARGE_CARRIER || i == HOSTILE : bed->quick ? 3 : 6;
-        for (int way = 0; way < ways; way++) {
+        for (int way = bed->quick && !few ? i % 2 : 0; way < ways; way += bed->quick ? 2 : 1) {
             pcgpu_register_params_init(&params);
             params.max_iterations = 20;
             params.voxel = way == 1 ? 0.3 : params.voxel;

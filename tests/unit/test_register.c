@@ -196,7 +196,7 @@ static void test_degenerate(void **unused) {
                   {place_corridor, "translation along x"},
                   {place_sphere, "rotation about x"}};
     for (int i = 0; i < 6; i++) { /* without noise and with it */
-        begin(2, scenes[i / 2].place, 30000, 6, 0.02 * (i % 2), NULL);
+        begin(2, scenes[i / 2].place, 10000, 6, 0.02 * (i % 2), NULL);
         for (EACH_METHOD(method)) {
             pcgpu_registration result = run(&source, &target, method);
             assert_true(result.degenerate);
@@ -309,8 +309,8 @@ static void test_offsets(void **unused) {
 
 /* Coordinates so large that float32 has steps of 8 mm: they are no finer afterwards, but lose nothing more. */
 static void test_far_from_origin(void **unused) {
-    begin(2, place_corner, 30000, 18, 0.02, NULL);
-    for (int64_t i = 0; i < 30000; i++) {
+    begin(2, place_corner, 12000, 18, 0.02, NULL);
+    for (int64_t i = 0; i < 12000; i++) {
         target.data[4 * i] += 100000.0f;
         source.data[4 * i] += 100000.3f;
         source.data[4 * i + 1] -= 70000.0f;
@@ -351,7 +351,7 @@ static void test_search(void **unused) {
     pcgpu_registration result, first = {.starts = 0};
     for (int threads = 1; threads <= 16; threads *= 4) {
         pcgpu_register_params params;
-        begin(threads, place_corner, 30000, 22, 0.02, turned);
+        begin(threads, place_corner, 12000, 22, 0.02, turned);
         for (EACH_METHOD(method)) {
             params = params_of(method, true);
             result = run_with(&params);
@@ -381,7 +381,7 @@ static void test_search(void **unused) {
         assert_memory_equal(result.start, params.init, sizeof params.init);
         pcgpu_cloud_free(&source);
         /* Where the origins are not among the points, turns are about the centroids. */
-        source = make(context, place_corner, 30000, 28, 0.02, away);
+        source = make(context, place_corner, 12000, 28, 0.02, away);
         for (EACH_METHOD(method)) {
             params.method = (pcgpu_register_method)method;
             result = run_with(&params);
