@@ -148,6 +148,56 @@ def odometry(b):
             kiss_icp(b, f'drives {path}', drive, 5, True)
 
 
+def recordings(b):
+    """A drive on a real road, from a folder and from recordings: one trajectory and one map, of any number of threads too; and clouds per second."""
+    sys.path.insert(0, str(SOURCE / 'tests/oracle'))
+    os.environ['PCGPU'] = b.pcgpu
+    if not peer('mcap') or not peer('rosbags') or not (DATA / 'drives/unpack.py').exists():
+        return
+    import recorders
+    with tempfile.TemporaryDirectory(dir='/dev/shm' if os.path.isdir('/dev/shm') else None) as name:
+        folder, count = pathlib.Path(name), 6 if b.quick else 80
+        subprocess.run([sys.executable, DATA / 'drives/unpack.py', 'road', folder / 'road'], check=True, stdout=subprocess.DEVNULL)
+        scans, times = sorted((folder / 'road').glob('*.bin'))[:count], (DATA / 'drives/road/times.txt').read_text().split()[:count]
+        recorders.measured = lambda i: 1_700_000_000_000_000_000 + round(1e9 * float(times[i]))
+        (folder / 'times.txt').write_text('\n'.join(repr(recorders.seconds(recorders.measured(i))) for i in range(count)))
+        fields, files = [(name, '<f4') for name in ('x', 'y', 'z', 'intensity')], {'.bin files': scans}
+        messages = {ros: [recorders.cloud2(ros, np.fromfile(scan, fields), i) for i, scan in enumerate(scans)] for ros in ('ros1', 'cdr')}
+        for method in recorders.METHODS:
+            what = f'.mcap {method.name.lower()}'
+            recorders.write_mcap(folder / f'{method.name}.mcap', 'cdr', messages['cdr'], others=0, compression=method)
+            files[what] = [folder / f'{method.name}.mcap']
+        recorders.write_bag(folder / 'a.bag', messages['ros1'], recorders.BAG_METHODS[-1], 4_000_000)
+        files['.bag lz4'] = [folder / 'a.bag']
+        for mode, plugin in recorders.DB3_MODES[:2]:
+            files['.db3' + ' zstd' * bool(mode)] = [recorders.write_db3(folder / f'db3{mode}', messages['cdr'], mode, plugin=plugin)]
+
+        def odometry(what, who, inputs, *options):
+            more = ('--fields', 4, '--timestamps', folder / 'times.txt') if len(inputs) > 1 else ('--topic', '/points')
+            _, wall, used, _ = b.run('odometry', *more, *inputs, '--trajectory', folder / 't', '-o', folder / 'map.ply', *options)
+            b.row('recordings', f'{what}, scans per second', who, count / wall, 'scans/s')
+            b.row('recordings', f'{what}, processor time', who, 1e3 * used / count, 'ms')
+            return sha256(folder / 't', folder / 'map.ply')
+        answers = {odometry(f'odometry of {what}', who, inputs, *options) for what, inputs in files.items()
+                   for who, options in {'cpu': ['--cpu'], **({'cuda': ['--cuda']} if b.cuda else {})}.items()}
+        powers = [2**k for k in range(9) if 2**k <= len(os.sched_getaffinity(0))]
+        answers |= {odometry('odometry by threads', f'{k} thread{"s"[:k - 1]}', scans, '--cpu', '--threads', k) for k in powers}
+        if len(answers) > 1:
+            return b.wrong('recordings: trajectories or maps differ')
+        for what, inputs in files.items():
+            shutil.rmtree(folder / 'out', ignore_errors=True)
+            _, wall, used, _ = b.run('convert', *inputs, *(('--topic', '/points') if len(inputs) == 1 else ('--fields', 4)), '-o', f'{folder}/out/',
+                                     '--output-format', 'bin', '--threads', 1)
+            if sha256(*sorted((folder / 'out').iterdir())) != sha256(*scans):
+                return b.wrong(f'{what}: other points')
+            b.row('recordings', f'clouds of {what} to .bin', 'pcgpu', count / wall, 'clouds/s')
+            if len(inputs) == 1:
+                begin = time.perf_counter()
+                for i, rows in enumerate(recorders.read(inputs[0], '/points')):
+                    rows.tofile(folder / f'out/{i:06d}.bin')
+                b.row('recordings', f'clouds of {what} to .bin', 'rosbags', count / (time.perf_counter() - begin), 'clouds/s')
+
+
 def localization(b):
     """Another drive a lane beside the mapping drive, with 20 % of the parked cars exchanged and moving cars: tracking, and starts."""
     if not (PATH / '00.txt').exists():
@@ -285,7 +335,7 @@ def threads(b):
                 b.wrong(f'{what}: outputs differ from thread to thread')
 
 
-PARTS = [sample, voxelize, arrays, register, odometry, localization, loops, commands, many, threads]
+PARTS = [sample, voxelize, arrays, register, odometry, recordings, localization, loops, commands, many, threads]
 if sys.argv[1:] == ['--table']:
     tables()
 elif len(sys.argv) < 2:
