@@ -164,8 +164,8 @@ bool pc_is_time(const char *name) {
 }
 
 const char *pc_type_name(int type) {
-    static const char *const names[] = {"float32", "float64", "int8",   "uint8",  "int16",
-                                        "uint16",  "int32",   "uint32", "float16"};
+    static const char *const names[] = {"float32", "float64", "int8",    "uint8", "int16", "uint16",
+                                        "int32",   "uint32",  "float16", "int64", "uint64"};
     return type >= 0 && type < (int)(sizeof names / sizeof names[0]) ? names[type] : "unknown";
 }
 

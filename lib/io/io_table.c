@@ -158,8 +158,6 @@ static void take_memory(const pc_table *table, pc_bytes *bytes, pcgpu_cloud *clo
 }
 
 void pc_table_warn(const pc_file *file, const pc_table *table, int64_t rows, const pc_rounding *rounded) {
-    static const char *const types[] = {"float32", "float64", "int8",    "uint8", "int16", "uint16",
-                                        "int32",   "uint32",  "float16", "int64", "uint64"};
     double largest = fmax(rounded[0].largest, fmax(rounded[1].largest, rounded[2].largest));
     if (largest > 1e-3) {
         pc_warn(file, "the coordinates span too much for float32 and were rounded by up to %.3g m; remove far outliers",
@@ -178,7 +176,7 @@ void pc_table_warn(const pc_file *file, const pc_table *table, int64_t rows, con
                     f->name, f->first);
         } else if (f->first == 0.0 && rounded[k].changed > 0 && !whole) {
             pc_warn(file, "column '%s' is %s; %lld of %lld values were rounded to float32, by up to %.2g", f->name,
-                    types[f->type], (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
+                    pc_type_name(f->type), (long long)rounded[k].changed, (long long)rows, rounded[k].largest);
         }
     }
 }
