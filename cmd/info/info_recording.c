@@ -26,18 +26,15 @@ static double interval(const pc_topic *t) {
     return t->count > 1 ? pc_seconds(t->last - t->first) / (double)(t->count - 1) : NAN;
 }
 
-static bool is_image(const pc_topic *t) {
-    return t->kind == PC_MESSAGE_IMAGE || t->kind == PC_MESSAGE_PNG;
-}
-
 static void measure(recording_info *info) {
     const pc_topic *t;
     for (int i = 0; (t = pc_recording_topic(info->recording, i)); i++) {
         info->first = t->count && (!info->messages || t->first < info->first) ? t->first : info->first;
         info->last = t->count && t->last > info->last ? t->last : info->last;
         info->messages += t->count;
-        const bool points = t->kind == PC_MESSAGE_POINTS || t->kind == PC_MESSAGE_LIVOX;
-        if (t->count && pc_message_is_cloud(t->kind) && (!info->with || (points && is_image(info->with)))) {
+        const bool points = pc_message_is_points(t->kind);
+        if (t->count && pc_message_is_cloud(t->kind) &&
+            (!info->with || (points && pc_message_is_image(info->with->kind)))) {
             info->with = t;
         }
     }
@@ -47,7 +44,7 @@ static pcgpu_status read_first(const pc_file *file, recording_info *info) {
     const pcgpu_read_options how = {.struct_size = sizeof how, .complete = PCGPU_EXACT_TIMES | PCGPU_ALL_COLUMNS};
     pc_message message;
     FILE *stream;
-    const bool image = is_image(info->with);
+    const bool image = pc_message_is_image(info->with->kind);
     info->has_camera = image && pc_recording_camera(info->recording, file, info->with->name,
                                                     info->with->kind == PC_MESSAGE_PNG, &info->camera);
     pc_recording_choose(info->recording, info->with->name, false);

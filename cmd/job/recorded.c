@@ -158,18 +158,6 @@ static bool has_name(const name_list *list, const char *name) {
 
 typedef bool kind_check(pc_message_kind kind);
 
-static bool is_points(pc_message_kind kind) {
-    return kind == PC_MESSAGE_POINTS || kind == PC_MESSAGE_LIVOX;
-}
-
-static bool is_cloud(pc_message_kind kind) {
-    return pc_message_is_cloud(kind);
-}
-
-static bool is_path(pc_message_kind kind) {
-    return pc_message_is_path(kind);
-}
-
 /* The topics of some kinds, each once. The names are those of the recording. */
 static name_list list_topics(const recorded *r, kind_check *is) {
     name_list list = {0};
@@ -196,9 +184,9 @@ static bool refuse_with_names(reason *why, const name_list *list) {
 
 /* The topic to take; NULL: `why`, or an error of the recording. Depth images are taken where there are no points. */
 static const char *choose_topic(recorded *r, const char *given, bool poses, reason *why) {
-    name_list list = list_topics(r, poses ? is_path : given ? is_cloud : is_points);
+    name_list list = list_topics(r, poses ? pc_message_is_path : given ? pc_message_is_cloud : pc_message_is_points);
     if (list.count == 0 && !poses && !given) {
-        list = list_topics(r, is_cloud);
+        list = list_topics(r, pc_message_is_cloud);
     }
     const bool known = given && has_name(&list, given);
     const char *topic = known ? given : list.count > 0 ? list.names[0] : NULL, *what = poses ? "poses" : "clouds";
@@ -232,7 +220,7 @@ static void describe(recorded *r, const pc_file *file, const char *topic) {
             r->kind = strcmp(t->name, topic) == 0 && t->kind != PC_MESSAGE_OTHER ? t->kind : r->kind;
         }
         r->has_camera =
-            r->has_camera || ((r->kind == PC_MESSAGE_IMAGE || r->kind == PC_MESSAGE_PNG) &&
+            r->has_camera || (pc_message_is_image(r->kind) &&
                               pc_recording_camera(recording, file, topic, r->kind == PC_MESSAGE_PNG, &r->camera));
     }
 }

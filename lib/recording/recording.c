@@ -174,7 +174,7 @@ static bool has_depths(pc_recording *r, const pc_file *file, int topic) {
 static void settle_images(pc_recording *r, const pc_file *file) {
     for (int i = 0; i < r->topics; i++) {
         pc_topic *t = pc_recording_topics(r) + i;
-        const bool image = t->kind == PC_MESSAGE_IMAGE || t->kind == PC_MESSAGE_PNG;
+        const bool image = pc_message_is_image(t->kind);
         t->kind = image && !has_depths(r, file, i) ? PC_MESSAGE_OTHER : t->kind;
     }
 }

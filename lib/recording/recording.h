@@ -26,6 +26,12 @@ typedef enum pc_message_kind {
 static inline bool pc_message_is_cloud(pc_message_kind kind) {
     return kind >= PC_MESSAGE_POINTS && kind <= PC_MESSAGE_PNG;
 }
+static inline bool pc_message_is_points(pc_message_kind kind) {
+    return kind == PC_MESSAGE_POINTS || kind == PC_MESSAGE_LIVOX;
+}
+static inline bool pc_message_is_image(pc_message_kind kind) {
+    return kind == PC_MESSAGE_IMAGE || kind == PC_MESSAGE_PNG;
+}
 static inline bool pc_message_is_path(pc_message_kind kind) {
     return kind >= PC_MESSAGE_POSE;
 }

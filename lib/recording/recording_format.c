@@ -9,7 +9,7 @@ static bool is_points(pc_recording *r) {
     while (!pc_message_is_cloud(t->kind) || t->count == 0) {
         t++;
     }
-    return (t->kind == PC_MESSAGE_POINTS || t->kind == PC_MESSAGE_LIVOX) && pc_recording_choose(r, t->name, false) == 1;
+    return pc_message_is_points(t->kind) && pc_recording_choose(r, t->name, false) == 1;
 }
 
 /* The only cloud of the recording. */

@@ -82,7 +82,7 @@ static pcgpu_status rewind_stream(FILE **stream, pcgpu_status status) {
 
 pcgpu_status pc_message_stream(const pc_file *file, const pc_message *m, FILE **stream) {
     *stream = NULL;
-    const bool points = m->topic->kind == PC_MESSAGE_POINTS || m->topic->kind == PC_MESSAGE_LIVOX;
+    const bool points = pc_message_is_points(m->topic->kind);
     return rewind_stream(stream, points ? put_points(file, m, stream) : pc_put_depth(file, m, stream));
 }
 
