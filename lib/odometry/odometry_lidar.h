@@ -106,6 +106,9 @@ pcgpu_status pc_odometry_align_by_ndt(pcgpu_odometry *o, const pcgpu_register_pa
 void pc_odometry_keep_counts(const pcgpu_run *taken, pcgpu_run *run);
 /* Makes a scan with a pose the one that the next ones are registered to. */
 void pc_odometry_make_keyframe(pcgpu_odometry *o, pc_odometry_scan *scan);
+/* Merges a scan at T into the local map, whose box has its middle at `anchor`; `m` says how, and gets the points. */
+pcgpu_status pc_odometry_merge(pcgpu_odometry *o, pc_odometry_scan *scan, const double T[16], const double anchor[3],
+                               pc_ndt_merge *m, pc_ndt_measure *measure);
 /* Lays the frame of a local map; returns half of its edge in widest voxels. */
 double pc_odometry_lay_box(pcgpu_odometry *o);
 /* The back end for all scans, from the points of a registration. */
@@ -117,6 +120,7 @@ struct pcgpu_odometry {
     pcgpu_odometry_params given;  /* before that */
     const pc_reference_kind *kind;
     pc_odometry_map *map; /* NULL: the world begins with the first scan */
+    bool extends, joins;  /* scans join the map; the one that is accepted does */
     void (*free_map)(pc_odometry_map *map);
     /* pc_register_work.look: the share of the map's points around the result that lie in the free space of the scan */
     pcgpu_status (*look_at_map)(pc_register_work *w, double *share);

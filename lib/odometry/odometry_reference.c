@@ -156,6 +156,22 @@ double pc_odometry_lay_box(pcgpu_odometry *o) {
     return half;
 }
 
+pcgpu_status pc_odometry_merge(pcgpu_odometry *o, pc_odometry_scan *scan, const double T[16], const double anchor[3],
+                               pc_ndt_merge *m, pc_ndt_measure *measure) {
+    pcgpu_register_params params = o->params.registration;
+    pcgpu_registration unused = {0};
+    pc_register_work w;
+    memcpy(params.init, T, sizeof params.init);
+    pc_register_open(&w, o->context, o->backend, &o->run, &params, &unused);
+    memcpy(w.offset_source, scan->offset, sizeof w.offset_source);
+    memcpy(w.offset_target, anchor, sizeof w.offset_target);
+    pc_register_import_pose(&w);
+    pc_ndt_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
+    pc_ndt_describe_target(&c, &w.pose, &m->scan);
+    PC_TRY(pc_odometry_send(o, scan)); /* on errors, the local map is as it was */
+    return o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, m, measure);
+}
+
 /* Adds a scan at its pose; the box follows it. A scan without points, whose pose was given, has no centroid to rotate
  * about: the local map stays as it is. */
 static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *scan, bool forget) {
@@ -163,8 +179,6 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
         return PCGPU_OK;
     }
     const double wide = edge_of(o) * (double)(1 << (levels_of(o) - 1));
-    pcgpu_register_params params = o->params.registration;
-    pcgpu_registration unused = {0};
     pc_ndt_merge m = {.forget = forget, .most = o->params.model_points};
     pc_ndt_measure measure = o->held.measure;
     double anchor[3];
@@ -176,16 +190,7 @@ static pcgpu_status merge_into_local_map(pcgpu_odometry *o, pc_odometry_scan *sc
         m.renew = m.renew || moves;
     }
     m.renew = m.renew || forget || (double)o->held.measure.voxels > RENEW_GROWTH * o->map_voxels;
-    memcpy(params.init, scan->T, sizeof params.init);
-    pc_register_work w;
-    pc_register_open(&w, o->context, o->backend, &o->run, &params, &unused);
-    memcpy(w.offset_source, scan->offset, sizeof w.offset_source);
-    memcpy(w.offset_target, anchor, sizeof w.offset_target);
-    pc_register_import_pose(&w);
-    pc_ndt_work c = {.w = &w, .frame = o->held.frame, .target = scan->points, .sigma = pc_ndt_sigma_of(&w)};
-    pc_ndt_describe_target(&c, &w.pose, &m.scan);
-    PC_TRY(pc_odometry_send(o, scan)); /* on errors, the local map is as it was */
-    PC_TRY(o->backend->ndt->sequence_merge(o->context, o->held.sequence, scan->points.scan, &m, &measure));
+    PC_TRY(pc_odometry_merge(o, scan, scan->T, anchor, &m, &measure));
     memcpy(o->map_anchor, anchor, sizeof anchor);
     o->held.measure = measure;
     o->map_voxels = m.renew ? (double)measure.voxels : o->map_voxels;
