@@ -83,6 +83,14 @@ void pcgpu_odometry_close(pcgpu_odometry *odometry); /* accepts NULL */
 pcgpu_status pcgpu_odometry_open_map(pcgpu_context *context, const pcgpu_odometry_params *params,
                                      const pcgpu_cloud *map, pcgpu_odometry **odometry);
 
+/* The same for scans that extend the map. Where the map has points around three quarters of a scan it is registered to
+ * the map alone. Elsewhere, and where that fails, it is registered to the map and to a local map of the points that
+ * scans have added: the first one in each cell of voxel / 4 in which the map has none. A scan that its motion does not
+ * find is tried from stored scans, too, before the map is searched. `keyframe` is true for a scan whose points were
+ * added. The caller's map stays as it is: pcgpu_map_into extends it. Errors: as above. */
+pcgpu_status pcgpu_odometry_open_into(pcgpu_context *context, const pcgpu_odometry_params *params,
+                                      const pcgpu_cloud *map, pcgpu_odometry **odometry);
+
 /* Gives the motion of the sensor from elsewhere, such as wheels, an IMU or GNSS that another program integrated:
  * `count` poses of the sensor (count x 16, row-major) in any world, at times in seconds, of which only the motion from
  * time to time counts; between two poses it has constant velocity. Where the times of the last scan with a pose and of

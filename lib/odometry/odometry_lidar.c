@@ -153,12 +153,17 @@ static void from_caller(const void *owner, const double T_world_frame[16], doubl
     move_origin(owner, 1.0, T_world_frame, T);
 }
 
+/* A local map takes every scan, a map those whose motion is known where they have to be deskewed, or none. */
+static bool joins_map(const pcgpu_odometry *o) {
+    return !o->map || (o->extends && (!deskews(o) || (o->last && o->track.lost == 0)));
+}
+
 static bool joins(const void *owner, const double T_world_frame[16], double fitness) {
     const pcgpu_odometry *o = owner;
     double T[16];
     move_origin(o, 1.0, T_world_frame, T);
     if (!o->keyframe) {
-        return !o->map; /* a local map takes every scan, a map none */
+        return joins_map(o);
     }
     return o->params.reference == PCGPU_REFERENCE_PREVIOUS || fitness < o->params.keyframe_fitness ||
            pc_moved_beyond(o->keyframe->T, T, o->params.keyframe_distance, o->params.keyframe_angle);
@@ -167,13 +172,14 @@ static bool joins(const void *owner, const double T_world_frame[16], double fitn
 static pcgpu_status accept(void *owner, const double T_world_frame[16], bool joins, double T[16]) {
     pcgpu_odometry *o = owner;
     pc_odometry_scan *scan = o->present;
+    o->joins = joins;
     const bool in_reference = joins || o->params.reference != PCGPU_REFERENCE_KEYFRAME;
     move_origin(o, 1.0, T_world_frame, scan->T);
     const pc_twist change = motion_change(o, scan->T);
-    if (deskews(o) && !o->map) { /* no later scan looks at the points of one that is in a map */
+    if (deskews(o) && joins_map(o)) { /* no later scan looks at the points of others */
         const pc_twist motion = o->last ? sweep_motion(o, scan->time, scan->T) : (pc_twist){0};
         PC_TRY(pc_odometry_deskew(o, o->last ? &motion : NULL, scan));
-        if (o->track.good == 1) {
+        if (o->track.good == 1 && !o->map) {
             PC_TRY(restart_world(o, scan->T));
         }
     }
