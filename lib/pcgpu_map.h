@@ -51,6 +51,12 @@ void pcgpu_map_close(pcgpu_map *map); /* accepts NULL */
  * finished), MEMORY, IO. */
 pcgpu_status pcgpu_map_add(pcgpu_map *map, const pcgpu_cloud *scan, const double T_world_scan[16]);
 
+/* Before the first scan: the scans extend an existing map in the same world, which must stay until this one is closed.
+ * The finished map has its points first, as they are, in the columns that both have and at its offset, and then the
+ * voxels of the scans in which it has none. Its own voxels are tested with the panoramas of the scans, too. `memory` is
+ * for the voxels of both. Errors: ARGUMENT (after a scan, or a second time), MEMORY, IO. */
+pcgpu_status pcgpu_map_into(pcgpu_map *map, const pcgpu_cloud *existing);
+
 typedef struct pcgpu_map_stats {
     pcgpu_map_params params; /* in effect */
     int64_t scans, panoramas;
@@ -58,7 +64,9 @@ typedef struct pcgpu_map_stats {
     int64_t moved;       /* voxels that were left out of it since they were seen through */
     int64_t unreachable; /* points too far from the first pose: dropped */
     int64_t on_disk;     /* bytes in the file */
-    pcgpu_run run;       /* stages "add" and "finish"; points_in, non_finite and at_origin of all scans */
+    int64_t kept, added; /* with pcgpu_map_into: points of the existing map, voxels of the scans besides, and changes */
+    int64_t appeared, disappeared;
+    pcgpu_run run; /* stages "add" and "finish"; points_in, non_finite and at_origin of all scans */
 } pcgpu_map_stats;
 
 /* Finishes the map: one row per voxel, in the order of tiles of 256 voxels (z, y, x) and of voxels in a tile (z, y, x),
@@ -75,6 +83,15 @@ typedef struct pcgpu_map_stats {
  * its data is in the file when the voxels did not fit into `memory`. No scan can be added afterwards. Errors: MEMORY,
  * IO. */
 pcgpu_status pcgpu_map_finish(pcgpu_map *map, const pcgpu_cloud **points);
+
+/* After pcgpu_map_finish of a map with pcgpu_map_into: mean points x y z, and the column `change`:
+ * - 1, appeared: a voxel of the finished map in which at least 3 scans have a point. The existing map has none in it
+ *   and in those up to 3 beside it, also one above and one below, so that gaps in its surfaces do not count, but has
+ *   points in half of the 64 columns of its square of 8 x 8 voxels, seen from above, so that new places do not count;
+ * - 2, disappeared: a voxel of the existing map that has moved by the rule above, and in which the finished map has no
+ *   point of the scans.
+ * The cloud belongs to the map. Errors: ARGUMENT (not finished, without pcgpu_map_into, or with keep_moving). */
+pcgpu_status pcgpu_map_changes(pcgpu_map *map, const pcgpu_cloud **changes);
 
 void pcgpu_map_get_stats(const pcgpu_map *map, pcgpu_map_stats *stats);
 #endif

@@ -74,6 +74,10 @@ void pcgpu_map_close(pcgpu_map *m) {
     } else {
         free(m->points.data);
     }
+    pcgpu_map_close(m->into.map);
+    for (size_t i = 0; i < sizeof m->into.memory / sizeof m->into.memory[0]; i++) {
+        pc_buffer_free(&m->into.memory[i]);
+    }
     pc_map_tiles_free(&m->tiles);
     pc_map_panoramas_free(&m->panoramas);
     pc_map_file_close(&m->file);

@@ -1,6 +1,7 @@
 /* Shared by the files of maps: map.c (parameters, scans), map_tiles.c (voxels in memory and what goes to disk),
  * map_file.c (the temporary file), map_panorama.c (what a scan saw), map_voxels.c (the voxels of a tile, merged, with
- * normals), map_moved.c (what was seen through), map_finish.c (the points of the map). */
+ * normals), map_moved.c (what was seen through), map_into.c (an existing map that is extended), map_finish.c (the
+ * points of the map). */
 #ifndef PC_MAP_H
 #define PC_MAP_H
 
@@ -83,6 +84,7 @@ typedef struct pc_map_point {
 
 /* The tile with these coordinates, which is made if it is new; -1 without memory. */
 int32_t pc_map_tile_of(pc_map_tiles *t, const int32_t at[3]);
+int32_t pc_map_tile_find(const pc_map_tiles *t, const int32_t at[3]); /* -1: there is none */
 /* Adds points of a scan to a tile, in their order. Sets tile->failed without memory. */
 void pc_map_tile_add(pc_map_tile *tile, uint32_t scan, const pc_map_point *points, int64_t count);
 int64_t pc_map_tile_bytes(const pc_map_tile *tile);
@@ -135,9 +137,32 @@ typedef struct pc_map_voxels {
     float *at[3];              /* mean points, metres from the lower corner of the tile */
     float *normal[3];          /* not oriented; 0 = none */
     uint16_t *through, *agree; /* panoramas */
-    uint8_t *behind, *moved;   /* what moved by these, and by those of its neighbours, too */
+    uint8_t *behind, *moved;   /* what moved by these, and by those of its neighbours, too; | PC_MAP_IN_MAP */
     pc_buffer records, order, memory, columns;
 } pc_map_voxels;
+
+/* ---- an existing map that is extended: map_into.c ---------------------------------------------------------------- */
+
+enum { PC_MAP_IN_MAP = 2 }; /* of `moved`: the existing map has a point in the voxel */
+
+/* A voxel that was seen through: its place in `keys`, and its mean point. */
+typedef struct pc_map_gone {
+    int64_t key;
+    float point[3];
+} pc_map_gone;
+
+typedef struct pc_map_into {
+    const pcgpu_cloud *cloud; /* of the caller */
+    pcgpu_map *map;           /* its points; NULL: there is none */
+    int64_t *first;           /* of each tile in `keys`, and after the last */
+    uint32_t *keys;           /* of voxels in their tile, sorted, with a flag */
+    uint64_t *squares;        /* of each tile, seen from above: which columns of a square have points */
+    int64_t gone_count;
+    pc_map_gone *gone;
+    pcgpu_cloud changes;
+    int columns[PCGPU_MAX_COLUMNS]; /* of `cloud`, in those of the finished map */
+    pc_buffer memory[5];            /* of first, squares, keys, gone, changes */
+} pc_map_into;
 
 struct pcgpu_map {
     pcgpu_context *context;
@@ -152,18 +177,27 @@ struct pcgpu_map {
     int label_count;
     pc_buffer sensors;               /* of each scan: where it was, three double, metres */
     pc_buffer scan, sorted, touched; /* of pcgpu_map_add */
-    pcgpu_cloud points;              /* finished */
-    void *mapped;                    /* its data in the file, or NULL */
+    pc_map_into into;
+    pcgpu_cloud points;             /* finished */
+    int columns[PCGPU_MAX_COLUMNS]; /* of these: numbers among those that a map can have */
+    void *mapped;                   /* its data in the file, or NULL */
     size_t mapped_bytes;
 };
 
-/* Merges the records of a tile, in memory and in the file, into voxels with normals. Errors: MEMORY, IO. */
-pcgpu_status pc_map_voxels_of(pcgpu_map *map, const pc_map_tile *tile, pc_map_voxels *v);
+/* Merges the records of a tile, in memory and in the file, into voxels; `normals`: with means and normals. Errors:
+ * MEMORY, IO. */
+pcgpu_status pc_map_voxels_of(pcgpu_map *map, const pc_map_tile *tile, bool normals, pc_map_voxels *v);
 /* Voxel i and its neighbours in the tile; returns their number. `cursors` are -1 before the first call, and then serve
  * calls with greater i. */
 int pc_map_neighbours(const pc_map_voxels *v, int64_t i, int64_t cursors[9], int64_t near[27]);
 void pc_map_voxels_free(pc_map_voxels *v);
+bool pc_map_is_seen(const pcgpu_map *map, const pc_map_tile *tile); /* whether a sensor of a panorama is near enough */
 /* Finds what was seen through; `number` differs from tile to tile. Errors: MEMORY, IO. */
 pcgpu_status pc_map_find_moved(pcgpu_map *map, const pc_map_tile *tile, uint32_t number, pc_map_voxels *v);
+/* Lists the voxels of the existing map; compares those of a tile, when it is known what moved, and marks them in
+ * v->moved; lists the changes. Errors: MEMORY, IO. */
+pcgpu_status pc_map_into_list(pcgpu_map *map);
+pcgpu_status pc_map_into_compare(pcgpu_map *map, const pc_map_tile *tile, pc_map_voxels *v);
+pcgpu_status pc_map_into_end(pcgpu_map *map);
 
 #endif

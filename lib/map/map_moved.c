@@ -22,18 +22,30 @@ enum {
 
 /* ---- panoramas of a tile ----------------------------------------------------------------------------------------- */
 
-/* Panoramas whose sensor is within reach of the tile. */
-static int64_t find_views(const pcgpu_map *m, const pc_map_tile *tile, int64_t *views) {
+/* Whether the sensor of panorama i is within reach of the tile. */
+static bool reaches(const pcgpu_map *m, const pc_map_tile *tile, int64_t i) {
     const double voxel = m->stats.params.voxel, most = (double)REACH * voxel;
+    double square = 0.0;
+    for (int k = 0; k < 3; k++) {
+        const double low = (double)tile->at[k] * PC_MAP_SIDE * voxel, high = low + PC_MAP_SIDE * voxel;
+        const double s = m->panoramas.all[i].T[4 * k + 3], away = s < low ? low - s : s > high ? s - high : 0.0;
+        square += away * away;
+    }
+    return square <= most * most && m->panoramas.all[i].rows > 0;
+}
+
+bool pc_map_is_seen(const pcgpu_map *m, const pc_map_tile *tile) {
+    bool seen = false;
+    for (int64_t i = 0; i < m->panoramas.count && !seen; i++) {
+        seen = reaches(m, tile, i);
+    }
+    return seen;
+}
+
+static int64_t find_views(const pcgpu_map *m, const pc_map_tile *tile, int64_t *views) {
     int64_t n = 0;
     for (int64_t i = 0; i < m->panoramas.count; i++) {
-        double square = 0.0;
-        for (int k = 0; k < 3; k++) {
-            const double low = (double)tile->at[k] * PC_MAP_SIDE * voxel, high = low + PC_MAP_SIDE * voxel;
-            const double s = m->panoramas.all[i].T[4 * k + 3], away = s < low ? low - s : s > high ? s - high : 0.0;
-            square += away * away;
-        }
-        if (square <= most * most && m->panoramas.all[i].rows > 0) {
+        if (reaches(m, tile, i)) {
             views[n++] = i;
         }
     }

@@ -181,12 +181,20 @@ static bool grow_tiles(pc_map_tiles *t) {
     return true;
 }
 
-int32_t pc_map_tile_of(pc_map_tiles *t, const int32_t at[3]) {
+int32_t pc_map_tile_find(const pc_map_tiles *t, const int32_t at[3]) {
     const size_t mask = t->slots ? ((size_t)1 << t->slot_bits) - 1 : 0;
     for (size_t s = t->slots ? tile_slot(t, at) : 0; t->slots && t->slots[s] != 0; s = (s + 1) & mask) {
         if (memcmp(t->tiles[t->slots[s] - 1].at, at, sizeof t->tiles->at) == 0) {
             return t->slots[s] - 1;
         }
+    }
+    return -1;
+}
+
+int32_t pc_map_tile_of(pc_map_tiles *t, const int32_t at[3]) {
+    const int32_t found = pc_map_tile_find(t, at);
+    if (found >= 0) {
+        return found;
     }
     if (t->count == INT32_MAX - 1 || !grow_tiles(t)) {
         return -1;

@@ -217,7 +217,7 @@ static bool take_columns(pc_map_voxels *v) {
     return true;
 }
 
-pcgpu_status pc_map_voxels_of(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxels *v) {
+pcgpu_status pc_map_voxels_of(pcgpu_map *m, const pc_map_tile *tile, bool normals, pc_map_voxels *v) {
     enum { CHUNK = 4096 };
     int64_t n = 0;
     PC_TRY(gather(m, tile, v, &n));
@@ -230,7 +230,7 @@ pcgpu_status pc_map_voxels_of(pcgpu_map *m, const pc_map_tile *tile, pc_map_voxe
         return pc_fail_memory(m->context, (uint64_t)n * sizeof *v->voxels, "the voxels of a tile");
     }
     finding f = {v, m->stats.params.voxel};
-    pc_run_ranges(m->context, v->count, CHUNK, find_normals, &f);
+    pc_run_ranges(m->context, normals ? v->count : 0, CHUNK, find_normals, &f);
     return PCGPU_OK;
 }
 
