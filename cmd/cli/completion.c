@@ -17,6 +17,7 @@ static const struct {
     {"seeds", "npy txt bin"},
     {"json", "json jsonl"},
     {"cluster-list", "csv json"},
+    {"changes", "ply pcd npy bin"},
     {"keep", NULL},
     {"remove", NULL},
     {"shard", NULL},

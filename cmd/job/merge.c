@@ -92,8 +92,7 @@ static bool is_among(const char (*names)[PCGPU_NAME_SIZE], int count, const char
 
 enum { MOST_LISTED = 8 };
 
-/* `names`: the columns that all have. Each other one is listed once. */
-static void warn_left_out(const pcgpu_cloud *clouds, int count, const char (*names)[PCGPU_NAME_SIZE], int columns,
+void clouds_warn_left_out(const pcgpu_cloud *clouds, int count, const char (*names)[PCGPU_NAME_SIZE], int columns,
                           const char *name) {
     char listed[MOST_LISTED][PCGPU_NAME_SIZE], list[MOST_LISTED * (PCGPU_NAME_SIZE + 2)] = "";
     size_t used = 0;
@@ -223,7 +222,7 @@ pcgpu_status clouds_merge(pcgpu_context *context, const char *name, pcgpu_cloud 
         }
         rows += clouds[i].rows;
     }
-    warn_left_out(clouds, count, (const char(*)[PCGPU_NAME_SIZE])model.names, model.columns, name);
+    clouds_warn_left_out(clouds, count, (const char(*)[PCGPU_NAME_SIZE])model.names, model.columns, name);
     pcgpu_status status = pcgpu_cloud_create(context, rows, model.columns + 1, out);
     if (status == PCGPU_OK) {
         choose_offset(clouds, count, name, model.offset);

@@ -21,5 +21,8 @@ void bounds_offset(const bounds *bounds, const char *name, double offset[3]);
  * of the cloud of a point. Names columns that are left out in a warning about `name`. On failure all clouds are freed,
  * too. */
 pcgpu_status clouds_merge(pcgpu_context *context, const char *name, pcgpu_cloud *clouds, int count, pcgpu_cloud *out);
+/* That warning. names: the columns that all have; each other one is listed once. */
+void clouds_warn_left_out(const pcgpu_cloud *clouds, int count, const char (*names)[PCGPU_NAME_SIZE], int columns,
+                          const char *name);
 
 #endif

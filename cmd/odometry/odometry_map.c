@@ -1,4 +1,5 @@
 /* pcgpu odometry with scans: the map, made of the points that odometry registers, at the poses of the trajectory. */
+#include "merge.h"
 #include "odometry_map.h"
 #include "register.h"
 #include "scan_reader.h"
@@ -14,7 +15,7 @@ bool odometry_is_depth(const session *s) {
 #define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --set memory */
 
 bool odometry_has_map(const session *s) {
-    return s->options->output && !odometry_is_depth(s);
+    return (s->options->output || odometry_own(s->options)->changes) && !odometry_is_depth(s);
 }
 
 double odometry_map_voxel(const session *s) {
@@ -25,7 +26,7 @@ double odometry_map_voxel(const session *s) {
 /* The folder of the temporary file: as given, else that of the output, or that of the system for a stream. malloc'd. */
 static char *choose_folder(const session *s) {
     const odometry_values *own = odometry_own(s->options);
-    const char *path = s->options->output, *temporary = getenv("TMPDIR");
+    const char *path = s->options->output ? s->options->output : own->changes, *temporary = getenv("TMPDIR");
     if (own->temporary_folder) {
         return heap_text("%s", own->temporary_folder);
     }
@@ -141,6 +142,48 @@ static void add_result(job *j, const pcgpu_map_stats *stats, int64_t points) {
     json_integer(out, "points", points);
 }
 
+/* With --into. */
+static void add_extension(const odometry_map *m, job *j, const pcgpu_map_stats *stats, const pcgpu_cloud *points) {
+    json *out = &j->result;
+    json_integer(out, "kept", stats->kept);
+    json_integer(out, "added", stats->added);
+    if (!stats->params.keep_moving) {
+        json_integer(out, "appeared", stats->appeared);
+        json_integer(out, "disappeared", stats->disappeared);
+    }
+    clouds_warn_left_out(&m->into, 1, (const char(*)[PCGPU_NAME_SIZE])points->names, points->columns,
+                         job_output_name(j, "output"));
+}
+
+static int write_changes(odometry_map *m, job *j, const pcgpu_map_stats *stats) {
+    FILE *stream = job_stream(j, "changes");
+    const char *name = job_output_name(j, "changes");
+    const pcgpu_cloud *changes;
+    if (!stream) {
+        return EXIT_DONE;
+    }
+    pcgpu_context *context = m->session->context;
+    const pcgpu_format_info *format = pcgpu_format_of_path(name);
+    PC_TRY(exit_code_of(pcgpu_map_changes(m->map, &changes), name, context));
+    PC_TRY(exit_code_of(pcgpu_write(context, stream, name, format ? format->name : "ply", changes), name, context));
+    report_result(name, "%lld voxels have appeared and %lld disappeared", (long long)stats->appeared,
+                  (long long)stats->disappeared);
+    return EXIT_DONE;
+}
+
+static void report_map(const odometry_map *m, const job *j, const pcgpu_map_stats *stats, int64_t points) {
+    char added[80] = "";
+    if (m->into.data) {
+        snprintf(added, sizeof added, ", %lld of them added to %lld", (long long)stats->added, (long long)stats->kept);
+    }
+    if (m->session->options->output) {
+        report_result(job_output_name(j, "output"),
+                      "%lld points of %lld scan%s at %g m%s; %lld of %lld voxels removed as moving objects",
+                      (long long)points, (long long)stats->scans, stats->scans == 1 ? "" : "s", stats->params.voxel,
+                      added, (long long)stats->moved, (long long)stats->voxels);
+    }
+}
+
 int odometry_map_write(odometry_map *m, job *j) {
     const pcgpu_cloud *points;
     pcgpu_map_stats stats;
@@ -158,6 +201,9 @@ int odometry_map_write(odometry_map *m, job *j) {
     j->run.stage[0].seconds = m->seconds;
     j->points_out = points->rows;
     add_result(j, &stats, points->rows);
+    if (m->into.data) {
+        add_extension(m, j, &stats, points);
+    }
     if (stats.unreachable > 0) {
         report_warning(
             job_output_name(j, "output"),
@@ -166,34 +212,35 @@ int odometry_map_write(odometry_map *m, job *j) {
     }
     PC_TRY(job_write_cloud(j, points));
     progress_end();
-    report_result(job_output_name(j, "output"),
-                  "%lld points of %lld scan%s at %g m; %lld of %lld voxels removed as moving objects",
-                  (long long)points->rows, (long long)stats.scans, stats.scans == 1 ? "" : "s", stats.params.voxel,
-                  (long long)stats.moved, (long long)stats.voxels);
-    return EXIT_DONE;
+    report_map(m, j, &stats, points->rows);
+    return write_changes(m, j, &stats);
 }
 
 void odometry_map_close(odometry_map *m) {
     pcgpu_map_close(m->map);
     pcgpu_cloud_free(&m->before);
+    pcgpu_cloud_free(&m->into);
     free(m->folder);
     *m = (odometry_map){0};
 }
 
-/* ---- --map: the map that scans are localized in ------------------------------------------------------------------ */
+/* ---- --map, --into: the map that scans are localized in ---------------------------------------------------------- */
 
 static int open_in(session *s, const pcgpu_odometry_params *params, const pcgpu_cloud *map, pcgpu_odometry **odometry) {
     pcgpu_odometry_params there = *params;
     there.registration.search = options_init_file(s->options) ? PCGPU_SEARCH_RESCUE : PCGPU_SEARCH_ALWAYS;
-    const pcgpu_status status = pcgpu_odometry_open_map(s->context, &there, map, odometry);
+    const pcgpu_status status = odometry_own(s->options)->into
+                                    ? pcgpu_odometry_open_into(s->context, &there, map, odometry)
+                                    : pcgpu_odometry_open_map(s->context, &there, map, odometry);
     if (status != PCGPU_OK) {
-        report_failure(odometry_own(s->options)->map, s->context);
+        report_failure(odometry_map_of(odometry_own(s->options)), s->context);
     }
     return status == PCGPU_OK ? EXIT_DONE : status == PCGPU_ERROR_UNAVAILABLE ? EXIT_NO_CUDA : EXIT_FAILED;
 }
 
-int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odometry **odometry) {
-    const char *path = odometry_own(s->options)->map;
+int odometry_open_map(session *s, const pcgpu_odometry_params *params, odometry_map *extended,
+                      pcgpu_odometry **odometry) {
+    const char *path = odometry_map_of(odometry_own(s->options));
     const pcgpu_read_options how = {.struct_size = sizeof how, .fields = PCGPU_LIKELY_FIELDS}; /* not --fields */
     const pcgpu_format_info *format = pcgpu_format_of_path(path);
     pcgpu_cloud map = {0};
@@ -215,6 +262,10 @@ int odometry_open_map(session *s, const pcgpu_odometry_params *params, pcgpu_odo
     int code = exit_code_of(pcgpu_read(s->context, stream, path, &how, &map), path, s->context);
     input_close(stream);
     code = code == EXIT_DONE ? open_in(s, params, &map, odometry) : code;
+    if (code == EXIT_DONE && extended && odometry_own(s->options)->into) {
+        extended->into = map;
+        return exit_code_of(pcgpu_map_into(extended->map, &extended->into), path, s->context);
+    }
     pcgpu_cloud_free(&map);
     return code;
 }

@@ -10,6 +10,7 @@ typedef struct odometry_map {
     const pcgpu_odometry *odometry; /* that finds the poses, and has settled how scans are corrected */
     pcgpu_map *map;
     char *folder;       /* of its temporary file */
+    pcgpu_cloud into;   /* the map of --into */
     pcgpu_cloud before; /* the last scan as it was read, */
     double T[16];       /* and its pose */
     int64_t scans;
@@ -17,7 +18,7 @@ typedef struct odometry_map {
     double seconds;
 } odometry_map;
 
-/* Whether scans are given, and an output for their map. */
+/* Whether scans are given, and an output for their map or for changes. */
 bool odometry_has_map(const session *session);
 /* The voxel size of the map, or of the model of depth images. */
 double odometry_map_voxel(const session *session);

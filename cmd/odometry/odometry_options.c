@@ -9,8 +9,9 @@ static bool resolve_options(option_values *o, const command_info *command, reaso
     const double beams = odometry_own(o)->beam_correction;
     o->trajectory = o->trajectory ? o->trajectory : "-";
     o->registration.beam_correction = beams == PCGPU_AUTO ? 0.0 : beams;
-    if (o->init && !options_init_file(o) && !(odometry_own(o)->map && strcmp(o->init, "auto") == 0)) {
-        wrong = "init: auto is for pairs, and for --map; give a FILE with the pose of the first input, or leave it out";
+    if (o->init && !options_init_file(o) && !(odometry_map_of(odometry_own(o)) && strcmp(o->init, "auto") == 0)) {
+        wrong =
+            "init: auto is for pairs, --map and --into; give a FILE with the pose of the first input, or leave it out";
     } else if (o->timestamps && option_given_here(o, "rate", command)) {
         wrong = "timestamps and rate exclude each other; give one of them";
     } else if (o->calibration && !o->ground_truth) {
@@ -31,7 +32,7 @@ static bool check_model(const session *s, reason *why) {
     /* A configuration may also serve other sequences: what the command line has is refused. */
     if (!odometry_is_depth(s)) {
         return register_refuse(s, of_model, 3, "is about the model of depth images, and scans are given", why) &&
-               (o->output ||
+               (odometry_has_map(s) ||
                 register_refuse(s, of_map, 5, "is about the map, and none is written without --output", why)) &&
                (!o->mesh || refuse(why, "mesh: scans have a map of points; give -o FILE in its place")) &&
                (!o->output || !path_is_folder(o->output) || refuse(why, "output: the map is one file; give -o FILE"));
@@ -49,14 +50,33 @@ static bool check_model(const session *s, reason *why) {
            refuse(why, "--color is for the outputs of the model; give -o or --mesh, or leave it out");
 }
 
+static bool check_changes(const session *s, reason *why) {
+    const odometry_values *own = odometry_own(s->options);
+    const pcgpu_format_info *format = own->changes ? pcgpu_format_of_path(own->changes) : NULL;
+    return !own->changes ||
+           ((own->into || refuse(why, "changes: they are those of an existing map; give --into FILE with it")) &&
+            (!own->keep_moving ||
+             refuse(why, "changes: with --set keep-moving nothing is seen through; leave one of them out")) &&
+            ((format ? format->writes : path_is_stream(own->changes)) ||
+             refuse(why, "changes: %s is no name of a cloud; give one that ends in .ply, .pcd or .npy", own->changes)));
+}
+
 /* A map takes the place of the references. */
 static bool check_map(const session *s, bool images, reason *why) {
     static const char *const of_no_map[] = {"reference", "loops", "prior"};
-    return !odometry_own(s->options)->map ||
-           ((!images || refuse(why, "--map is for scans, and depth images are given; leave it out, or give scans")) &&
-            (s->options->registration.method == PCGPU_REGISTER_NDT ||
-             refuse(why, "map: scans are localized by method ndt; leave --method out")) &&
-            register_refuse(s, of_no_map, 3, "has no effect with --map, which is what scans are registered to", why));
+    const odometry_values *own = odometry_own(s->options);
+    const char *name = own->into ? "into" : "map";
+    char effect[100];
+    snprintf(effect, sizeof effect, "has no effect with --%s, which is what scans are registered to", name);
+    return (!own->map || !own->into ||
+            refuse(why, "map: --into localizes the scans in a map, too; give one of them")) &&
+           check_changes(s, why) &&
+           (!odometry_map_of(own) ||
+            ((!images ||
+              refuse(why, "--%s is for scans, and depth images are given; leave it out, or give scans", name)) &&
+             (s->options->registration.method == PCGPU_REGISTER_NDT ||
+              refuse(why, "%s: scans are localized by method ndt; leave --method out", name)) &&
+             register_refuse(s, of_no_map, 3, effect, why)));
 }
 
 /* With the size of the voxels of the map or the model. */
@@ -109,6 +129,11 @@ static const option_row rows[] = {
     {"map", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, map), 0, 0, NULL,
      "Localize the scans in this map, any cloud, and leave it as it is: poses are in its coordinates. See "
      "LOCALIZATION of pcgpu-methods(7)."},
+    {"into", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, into), 0, 0, NULL,
+     "Localize the scans in this map, as --map does, and extend it: where they leave it, odometry continues, and -o is "
+     "the map with what they add. FILE stays as it is. See Sessions."},
+    {"changes", 0, 0, OPTION_OUTPUT, &type_path, "FILE", OWN_AT(odometry_values, changes), 0, 0, NULL,
+     "With --into: write the voxels that have appeared (column change: 1) and disappeared (2), a cloud."},
     {"guess", 0, 0, OPTION_INPUT, &type_path, "FILE", OWN_AT(odometry_values, guess), 0, 0, NULL,
      "Predict the motion from scan to scan by these poses of the sensor, in any frame, from wheels, an IMU or GNSS: "
      "one per input, or with times, such as TUM, in the clock of --timestamps or of a recording. Scans decide; lost "

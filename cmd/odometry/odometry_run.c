@@ -101,8 +101,8 @@ static int open_odometry(odometry_state *run) {
     if (!register_read_init(s, params.registration.init)) {
         return EXIT_FAILED;
     }
-    if (odometry_own(s->options)->map) {
-        return odometry_open_map(s, &params, &run->odometry);
+    if (odometry_map_of(odometry_own(s->options))) {
+        return odometry_open_map(s, &params, run->map, &run->odometry);
     }
     pcgpu_status status = odometry_is_depth(s) ? odometry_open_images(s, params.registration.init, &run->camera)
                                                : pcgpu_odometry_open(s->context, &params, &run->odometry);

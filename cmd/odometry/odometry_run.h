@@ -11,7 +11,7 @@
 /* The values of its own options. */
 typedef struct odometry_values {
     pcgpu_odometry_params params; /* its `registration` is the one of the options */
-    const char *map, *temporary_folder, *guess, *prior;
+    const char *map, *into, *changes, *temporary_folder, *guess, *prior;
     double prior_sigma, prior_antenna[3]; /* metres */
     const char *sequence;                 /* the folder of a sequence whose scans are the inputs; no option */
     transform_format trajectory_format;
@@ -21,6 +21,11 @@ typedef struct odometry_values {
     bool found_beams;       /* from the scans; no option */
 } odometry_values;
 OWN_VALUES(odometry)
+
+/* The file of --map or --into, or NULL. */
+static inline const char *odometry_map_of(const odometry_values *own) {
+    return own->into ? own->into : own->map;
+}
 
 int odometry_run(session *session); /* the command */
 
@@ -92,8 +97,9 @@ int odometry_read_guess(const session *session, const double *times, bool clock,
 
 /* ---- odometry_map.c ---- */
 
-/* Reads the map of --map and opens the odometry in it. params: with the pose of the first scan. Returns an exit code,
- * after a message. */
-int odometry_open_map(session *session, const pcgpu_odometry_params *params, pcgpu_odometry **odometry);
+/* Reads the map of --map or --into and opens the odometry in it. params: with the pose of the first scan; map: of the
+ * scans, or NULL; with --into it extends that one. Returns an exit code, after a message. */
+int odometry_open_map(session *session, const pcgpu_odometry_params *params, struct odometry_map *map,
+                      pcgpu_odometry **odometry);
 
 #endif
