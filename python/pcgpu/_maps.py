@@ -26,18 +26,19 @@ class Map(_Closing):
     memory          bytes for the voxels in memory, from 2**20; those farthest from the sensor go to a temporary file in
                     `folder`. 0 = no limit. The map does not depend on it
     folder          of that file; None = that of the system
+    into            (N, C) float32 or Cloud: an existing map in the same world, which the scans extend
     device, threads  as in sample()"""
 
     _kind = 'numpy'
 
     def __init__(self, voxel_size: float = 0.1, *, keep_moving: bool = False, drop_origin: bool = True,
                  views_distance: float = 1.0, views_scans: int = 10, memory: int = 0,
-                 folder: Optional[Union[str, os.PathLike]] = None, device: str = 'auto',
+                 folder: Optional[Union[str, os.PathLike]] = None, into: Optional[Points] = None, device: str = 'auto',
                  threads: Optional[int] = None) -> None:
         params = {'voxel_size': voxel_size, 'keep_moving': keep_moving, 'drop_origin': drop_origin,
                   'views_distance': views_distance, 'views_scans': views_scans, 'memory': memory}
-        self._native = _native.Map(params, os.fspath(folder or tempfile.gettempdir()), device_name(device),
-                                   thread_count(threads))
+        self._native = _native.Map(params, None if into is None else native_cloud(into, 'into')[0],
+                                   os.fspath(folder or tempfile.gettempdir()), device_name(device), thread_count(threads))
 
     def add(self, points: Points, pose: Array) -> None:
         """Adds a scan, points (N, C) float32 or Cloud relative to its sensor, metres, with the pose of the sensor
@@ -47,8 +48,13 @@ class Map(_Closing):
 
     def finish(self) -> Cloud:
         """The map: a Cloud with one point per voxel, x y z, intensity where all scans have it, nx ny nz, and seen, the
-        number of scans with a point there. No scan can be added afterwards. write() and Odometry(map=...) take it."""
+        number of scans with a point there. No scan can be added afterwards. write() and Odometry(map=...) take it. With
+        `into`, the points of that map come first, and all have the columns that both have."""
         return Cloud._of(self._native.finish(), self._kind)
+
+    def changes(self) -> Cloud:
+        """After finish() of a map with `into`: a Cloud x y z change, the voxels that appeared (1) and disappeared (2)."""
+        return Cloud._of(self._native.changes(), self._kind)
 
     @property
     def stats(self) -> MapStats:

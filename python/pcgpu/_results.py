@@ -247,6 +247,10 @@ class MapStats:
     moved: int  #: voxels left out of it since they were seen through
     unreachable: int  #: dropped points: too far from the origin of the world
     on_disk: int  #: bytes in the temporary file
+    kept: int  #: points of the map `into`
+    added: int  #: voxels without a point of it
+    appeared: int  #: voxels, see changes()
+    disappeared: int  #: voxels
     run: Run
 
 

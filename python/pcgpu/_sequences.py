@@ -72,6 +72,8 @@ class Odometry(_Guessing):
     map                 (N, C) float32 or Cloud: scans are localized in this map, such as that of Map.finish(), in its
                         coordinates; no scan changes it. The first scan is searched in all of it, unless init or search
                         is given
+    extend              where scans leave the map, or it has changed, they are registered to what they add to it, too;
+                        Map(into=...) writes the map that they make
     device, threads     as in sample()
     others              the parameters of register(): method, voxel_size, ...; init is the pose of the first scan"""
 
@@ -81,14 +83,17 @@ class Odometry(_Guessing):
                  keyframe_distance: float = 3.0, keyframe_angle: float = 0.35, keyframe_fitness: float = 0.6,
                  model_range: float = 80.0, model_points: int = 200,
                  deskew: Literal['none', 'time', 'counterclockwise', 'clockwise', 'auto'] = 'auto', time_column: int = 0,
-                 map: Optional[Points] = None, device: str = 'auto', threads: Optional[int] = None, **registration: Unpack[RegisterParams]) -> None:
+                 map: Optional[Points] = None, extend: bool = False, device: str = 'auto', threads: Optional[int] = None,
+                 **registration: Unpack[RegisterParams]) -> None:
         params = {'reference': reference, 'keyframe_distance': keyframe_distance, 'keyframe_angle': keyframe_angle,
                   'keyframe_fitness': keyframe_fitness, 'model_range': model_range, 'model_points': model_points,
                   'deskew': deskew, 'time_column': time_column}
         others = register_params(dict(registration))
         if map is not None and 'init' not in others:
             others.setdefault('search', 'always')
-        self._native = _native.Odometry(params, others, None if map is None else native_cloud(map, 'map')[0],
+        if extend and map is None:
+            raise ValueError('extend needs a map; give map')
+        self._native = _native.Odometry(params, others, None if map is None else native_cloud(map, 'map')[0], extend,
                                         device_name(device), thread_count(threads))
         self._clock = _Clock()
 

@@ -289,10 +289,11 @@ const field map_params_fields[] = {NAMED(T, FIELD_DOUBLE, voxel, "voxel_size"),
 #undef T
 
 #define T pcgpu_map_stats
-const field map_stats_fields[] = {FIELD(T, FIELD_INT64, scans),       FIELD(T, FIELD_INT64, panoramas),
-                                  FIELD(T, FIELD_INT64, voxels),      FIELD(T, FIELD_INT64, moved),
-                                  FIELD(T, FIELD_INT64, unreachable), FIELD(T, FIELD_INT64, on_disk),
-                                  STRUCT(T, run, run_fields),         END};
+const field map_stats_fields[] = {
+    FIELD(T, FIELD_INT64, scans),       FIELD(T, FIELD_INT64, panoramas),   FIELD(T, FIELD_INT64, voxels),
+    FIELD(T, FIELD_INT64, moved),       FIELD(T, FIELD_INT64, unreachable), FIELD(T, FIELD_INT64, on_disk),
+    FIELD(T, FIELD_INT64, kept),        FIELD(T, FIELD_INT64, added),       FIELD(T, FIELD_INT64, appeared),
+    FIELD(T, FIELD_INT64, disappeared), STRUCT(T, run, run_fields),         END};
 #undef T
 
 #define T pcgpu_loops_params

@@ -2,18 +2,23 @@
 #include "binding.h"
 
 #include <cstring>
+#include <optional>
 
 namespace {
 
 class Map {
 public:
-    Map(nb::dict values, const char *folder, const char *device, int threads)
+    Map(nb::dict values, nb::object into, const char *folder, const char *device, int threads)
         : context(make_place(device, threads), "Map"), folder(folder) {
         pcgpu_map_params params;
         pcgpu_map_params_init(&params);
         fill(&params, map_params_fields, values, "Map");
         params.folder = params.memory ? this->folder.c_str() : nullptr;
         context.call([&] { return pcgpu_map_open(*context, &params, &state); });
+        if (!into.is_none()) {
+            existing.emplace(into);
+            context.call([&] { return pcgpu_map_into(state, &existing->cloud); });
+        }
     }
     ~Map() { close(); }
     void close() {
@@ -30,6 +35,11 @@ public:
         context.call([&] { return pcgpu_map_finish(state, &points); });
         return copy_cloud(points);
     }
+    nb::dict changes() {
+        const pcgpu_cloud *points = nullptr;
+        context.call([&] { return pcgpu_map_changes(state, &points); });
+        return copy_cloud(points);
+    }
     nb::dict stats() {
         pcgpu_map_stats s = {};
         context.call([&] { return pcgpu_map_get_stats(state, &s), PCGPU_OK; });
@@ -39,6 +49,7 @@ public:
 private:
     owner context;
     std::string folder;
+    std::optional<cloud_view> existing;
     pcgpu_map *state = nullptr;
 };
 
@@ -124,10 +135,11 @@ public:
 
 void bind_maps(nb::module_ &m) {
     nb::class_<Map>(m, "Map")
-        .def(nb::init<nb::dict, const char *, const char *, int>(), nb::arg("params"), nb::arg("folder"), nb::arg("device"),
-             nb::arg("threads"))
+        .def(nb::init<nb::dict, nb::object, const char *, const char *, int>(), nb::arg("params"), nb::arg("into").none(),
+             nb::arg("folder"), nb::arg("device"), nb::arg("threads"))
         .def("add", &Map::add, nb::arg("cloud"), nb::arg("pose"))
         .def("finish", &Map::finish)
+        .def("changes", &Map::changes)
         .def("stats", &Map::stats)
         .def("close", &Map::close);
     nb::class_<Loops>(m, "Loops")

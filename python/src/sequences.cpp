@@ -10,7 +10,7 @@ namespace {
 
 class Odometry {
 public:
-    Odometry(nb::dict values, nb::dict registration, nb::object map, const char *device, int threads)
+    Odometry(nb::dict values, nb::dict registration, nb::object map, bool extend, const char *device, int threads)
         : context(make_place(device, threads), "Odometry") {
         pcgpu_odometry_params_init(&params);
         fill(&params, odometry_params_fields, values, "Odometry");
@@ -19,7 +19,8 @@ public:
             context.call([&] { return pcgpu_odometry_open(*context, &params, &state); });
         } else {
             cloud_view view(map);
-            context.call([&] { return pcgpu_odometry_open_map(*context, &params, &view.cloud, &state); });
+            const auto open = extend ? pcgpu_odometry_open_into : pcgpu_odometry_open_map;
+            context.call([&] { return open(*context, &params, &view.cloud, &state); });
         }
     }
     ~Odometry() { close(); }
@@ -209,8 +210,8 @@ private:
 
 void bind_sequences(nb::module_ &m) {
     nb::class_<Odometry>(m, "Odometry")
-        .def(nb::init<nb::dict, nb::dict, nb::object, const char *, int>(), nb::arg("params"), nb::arg("registration"),
-             nb::arg("map").none(), nb::arg("device"), nb::arg("threads"))
+        .def(nb::init<nb::dict, nb::dict, nb::object, bool, const char *, int>(), nb::arg("params"),
+             nb::arg("registration"), nb::arg("map").none(), nb::arg("extend"), nb::arg("device"), nb::arg("threads"))
         .def("add", &Odometry::add, nb::arg("cloud"), nb::arg("time"))
         .def("guess", &Odometry::guess, nb::arg("times"), nb::arg("poses"))
         .def("points", &Odometry::points)

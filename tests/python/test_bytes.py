@@ -328,7 +328,13 @@ class Maps(Case):
                 before = scan
             cloud = made.finish()
             pcgpu.write(self.folder / 'mine.ply', cloud)
-            self.assertEqual((made.stats.scans, made.stats.voxels - made.stats.moved), (len(poses), len(cloud)))
+            stats = made.stats
+            if 'into' in arguments:
+                pcgpu.write(self.folder / 'mine_changes.ply', made.changes())
+                self.assertEqual((stats.kept, stats.kept + stats.added), (len(arguments['into']), len(cloud)))
+            else:
+                self.assertEqual((stats.scans, stats.voxels - stats.moved), (len(poses), len(cloud)))
+                self.assertRaisesRegex(ValueError, 'extends another one', made.changes)
             return cloud
 
     def test_loops_map_localization(self):
@@ -357,6 +363,17 @@ class Maps(Case):
         with pcgpu.Odometry(map=cloud) as anywhere, pcgpu.Odometry(map=cloud, init=corrected[90]) as known:
             self.same([anywhere.add(pcgpu.read(path)).pose for path in later], self.program('--map', file, *later))
             self.assertTrue(known.add(pcgpu.read(later[0])).good)
+
+        # Another session, which extends it.
+        larger, changes = self.folder / 'larger.ply', self.folder / 'changes.ply'
+        poses = self.program('--into', file, *later, '-o', larger, '--changes', changes)
+        with pcgpu.Odometry(map=cloud, extend=True) as odometry:
+            self.same([odometry.add(pcgpu.read(path)).pose for path in later], poses)
+        self.scans = later
+        self.made(poses, into=cloud)
+        self.assertEqual((self.folder / 'mine.ply').read_bytes(), larger.read_bytes())
+        self.assertEqual((self.folder / 'mine_changes.ply').read_bytes(), changes.read_bytes())
+        self.assertRaisesRegex(ValueError, 'give map', pcgpu.Odometry, extend=True)
 
     def test_parameters(self):
         for words, arguments in ((('--map-voxel', 0.3), {'voxel_size': 0.3}), (('--set', 'keep-moving',), {'keep_moving': True}),
