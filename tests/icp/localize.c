@@ -16,6 +16,7 @@ static float points[MOST_STEPS * SCENE_BEAMS * 4];
 static pcgpu_cloud map, scans[SCANS];
 static double truth[SCANS][16];
 static int steps = MOST_STEPS;
+static bool extends; /* scans join the map */
 
 /* ---- a scene ----------------------------------------------------------------------------------------------------- */
 
@@ -93,7 +94,9 @@ static int add_scans(pcgpu_odometry *o, double poses[SCANS][16], pcgpu_odometry_
 static int run(pcgpu_context *context, const pcgpu_odometry_params *p, double poses[SCANS][16],
                pcgpu_odometry_frame *frames) {
     pcgpu_odometry *o = NULL;
-    expect(pcgpu_odometry_open_map(context, p, &map, &o) == PCGPU_OK, "map", "opening", pcgpu_last_error(context), 0);
+    const pcgpu_status status =
+        extends ? pcgpu_odometry_open_into(context, p, &map, &o) : pcgpu_odometry_open_map(context, p, &map, &o);
+    expect(status == PCGPU_OK, "map", "opening", pcgpu_last_error(context), 0);
     const int good = o ? add_scans(o, poses, frames) : 0;
     pcgpu_odometry_close(o);
     pcgpu_close(context);
@@ -194,10 +197,41 @@ static void check_refused(void) {
     refuse(&p, &map, "a model that reaches");
 }
 
-static void check_cuda(void) {
+/* The first scans of the map, which the later ones have to extend. */
+static void extend_map(bool on) {
+    static int64_t rows;
+    rows = on ? map.rows : rows;
+    map.rows = on ? rows / 5 : rows;
+    extends = on;
+}
+
+/* Scans that leave the map are lost, unless they extend it; scans in it have the poses that they have without. */
+static void check_extended(void) {
+    static const struct form { int threads, simd_limit; } forms[] = {{3, 0}, {1, 2}};
+    const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_NEVER);
+    extend_map(true);
+    const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
+    expect(good == SCANS, "extended", "poses", "all scans have one", good);
+    expect_near(poses, 0.03, 0.1, "extended");
     for (int i = 0; i < 2; i++) {
-        make_scans(i);
-        const pcgpu_odometry_params p = params_of(i ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
+        run(open_context(PCGPU_DEVICE_CPU, forms[i].threads, forms[i].simd_limit), &p, others, unused);
+        expect(memcmp(poses, others, sizeof poses) == 0, "extended", "threads and vectors", "the same bytes", i);
+    }
+    extends = false;
+    const int without = run(open_context(PCGPU_DEVICE_CPU, 2, 0), &p, others, unused);
+    expect(without > 0 && without < SCANS, "not extended", "poses", "none where the map ends", without);
+    expect(memcmp(poses[0], others[0], sizeof poses[0]) == 0 && frames[0].keyframe && !unused[0].keyframe, "extended",
+           "the first scan", "the pose in the map, and it joins", 0);
+    extend_map(false);
+}
+
+static void check_cuda(void) {
+    for (int i = 0; i < 3; i++) {
+        make_scans(i == 1);
+        if (i == 2) {
+            extend_map(true);
+        }
+        const pcgpu_odometry_params p = params_of(i == 1 ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
         const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
         run(open_context(PCGPU_DEVICE_CUDA, 1, 0), &p, others, unused);
         expect(good > 0 && memcmp(poses, others, sizeof poses) == 0, "cuda", "poses", "those of the CPU", i);
@@ -220,6 +254,7 @@ void test_localize(bool cuda, char **options) {
     } else {
         make_scans(false);
         check_poses();
+        check_extended();
         check_far();
         make_scans(true);
         check_search();

@@ -291,5 +291,98 @@ static void test_arguments(void **state) {
     close_map(&f);
 }
 
+/* An existing map: floor below the board, maybe the board, and a point that is not finite. */
+enum { FLOOR = 100 * 40, BOARD = 20 * 10 };
+static pcgpu_cloud existing_map(bool floor, bool board) {
+    float *rows = malloc((FLOOR + BOARD + 1) * 4 * sizeof *rows);
+    int64_t n = 0;
+    for (int i = 0; i < FLOOR + BOARD; i++) {
+        const int k = i - FLOOR;
+        const float on_floor[4] = {5.05f + 0.1f * (float)(i % 100), -1.95f + 0.1f * (float)(i / 100), -2.05f, 3.0f};
+        const float on_board[4] = {10.0f, -0.95f + 0.1f * (float)(k % 20), -0.45f + 0.1f * (float)(k / 20), 4.0f};
+        if (i < FLOOR ? floor : board) {
+            memcpy(rows + 4 * n++, i < FLOOR ? on_floor : on_board, sizeof on_floor);
+        }
+    }
+    const float last[4] = {NAN, 0.0f, 0.0f, 5.0f};
+    memcpy(rows + 4 * n++, last, sizeof last);
+    return (pcgpu_cloud){.rows = n, .columns = 4, .data = rows, .names = {"x", "y", "z", "intensity"}};
+}
+
+static fixture extend(const pcgpu_cloud *existing, bool board, int threads, int64_t memory) {
+    float *rows = malloc(61 * 121 * 4 * sizeof *rows);
+    fixture f = open_map(threads, 0.1, memory);
+    assert_int_equal(pcgpu_map_into(f.map, existing), PCGPU_OK);
+    for (int scan = 0; scan < 6; scan++) {
+        double T[16];
+        memcpy(T, identity, sizeof T);
+        T[3] = scan;
+        add(&f, rows, board_scan(rows, scan, board), T);
+    }
+    free(rows);
+    finish(&f);
+    return f;
+}
+
+/* The points of the existing map come first, and the voxels of the board are changes where it came or went: on ground
+ * that the map has, and nowhere else. */
+static void test_into(void **state) {
+    for (int kind = 0; kind < 5; kind++) { /* was the board there, is it there now, and the floor */
+        const bool was = kind & 1, is = kind & 2, floor = kind < 4;
+        pcgpu_cloud existing = existing_map(floor, was);
+        fixture f = extend(&existing, kind == 4 || is, 1, 0), other = extend(&existing, kind == 4 || is, 3, 1 << 20);
+        const pcgpu_cloud *changes;
+        pcgpu_map_stats stats;
+        pcgpu_map_get_stats(f.map, &stats);
+        assert_int_equal(pcgpu_map_changes(f.map, &changes), PCGPU_OK);
+        assert_int_equal(stats.kept, existing.rows);
+        assert_int_equal(stats.added, f.points->rows - existing.rows);
+        assert_int_equal(stats.appeared + stats.disappeared, changes->rows);
+        assert_int_equal(f.points->columns, 4);
+        assert_memory_equal(f.points->data, existing.data, (size_t)existing.rows * 4 * sizeof(float));
+        assert_memory_equal(f.points->data, other.points->data, (size_t)f.points->rows * 4 * sizeof(float));
+        assert_in_range(stats.appeared, is && !was && floor ? BOARD / 2 : 0, is && !was && floor ? 2 * BOARD : 0);
+        assert_in_range(stats.disappeared, was && !is ? BOARD * 9 / 10 : 0, was && !is ? BOARD : 0);
+        for (int64_t i = 0; i < changes->rows; i++) {
+            const float *row = changes->data + 4 * i;
+            assert_near((double)row[0], 10.0, 0.1);
+            assert_true(fabsf(row[1]) < 1.1f && fabsf(row[2]) < 0.6f && row[3] == (was ? 2.0f : 1.0f));
+        }
+        assert_true(changes->types[3] == PCGPU_UINT8 && strcmp(changes->names[3], "change") == 0);
+        close_map(&f);
+        close_map(&other);
+        free(existing.data);
+    }
+}
+
+/* At the offset of the existing map, in the columns of both; what is refused. */
+static void test_into_arguments(void **state) {
+    pcgpu_cloud existing = existing_map(true, false);
+    const pcgpu_cloud *changes;
+    existing.offset[1] = 5.0e6;
+    snprintf(existing.names[3], PCGPU_NAME_SIZE, "curvature");
+    fixture f = open_map(1, 0.1, 0);
+    assert_int_equal(pcgpu_map_into(f.map, &existing), PCGPU_OK);
+    assert_int_equal(pcgpu_map_into(f.map, &existing), PCGPU_ERROR_ARGUMENT);
+    double T[16];
+    memcpy(T, identity, sizeof T);
+    T[7] = 5.0e6;
+    float row[4] = {1.0f, 2.0f, 3.0f, 0.5f};
+    add(&f, row, 1, T);
+    assert_int_equal(pcgpu_map_changes(f.map, &changes), PCGPU_ERROR_ARGUMENT);
+    finish(&f);
+    assert_int_equal(f.points->columns, 3);
+    assert_int_equal(f.points->rows, existing.rows + 1);
+    assert_true(f.points->offset[1] == 5.0e6 && fabsf(row_of(&f, existing.rows)[1] - 2.0f) < 0.1f);
+    close_map(&f);
+    f = open_map(1, 0.1, 0);
+    add(&f, row, 1, identity);
+    assert_int_equal(pcgpu_map_into(f.map, &existing), PCGPU_ERROR_ARGUMENT);
+    finish(&f);
+    assert_int_equal(pcgpu_map_changes(f.map, &changes), PCGPU_ERROR_ARGUMENT);
+    close_map(&f);
+    free(existing.data);
+}
+
 UNIT_GROUP(map, NULL, NULL, TEST(test_sums), TEST(test_full_and_normals), TEST(test_disk), TEST(test_seen_through),
-           TEST(test_labels), TEST(test_arguments))
+           TEST(test_labels), TEST(test_arguments), TEST(test_into), TEST(test_into_arguments))
