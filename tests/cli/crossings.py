@@ -43,7 +43,7 @@ init:../in/init.txt auto | odometry.init:../in/init.txt | pairs:../in/pairs.txt 
 convert.transform:../in/init.txt | merge: | min-score:0 0.35 0.99 | target-camera:50,50,31.5,23.5 |
 level-iterations:2,2,2 | bilateral:0 0.03 | levels:0 1 3 | max-distance:auto 2 | method:ndt plane gicp point |
 sample.method:fps random | max-iterations:1 20 | translation-epsilon:auto 0.01 | rotation-epsilon:0.001 |
-min-range:0 3 | beam-correction:0.2 | map:../in/s0.bin | trajectory:@t.txt - | model-range:30 | time-column:intensity |
+min-range:0 3 | beam-correction:0.2 | map:../in/s0.bin | into:../in/s0.bin | changes:@c.ply @c.npy | trajectory:@t.txt - | model-range:30 | time-column:intensity |
 temporary-folder:. | guess:../in/poses.txt ../in/truth.tum | prior:../in/truth.tum ../in/moved.tum | prior-sigma:0.01 0.1 |
 prior-antenna:0,0,0 1,-2,0.5 | map-voxel:0.2 0.5 | truncation:0.3 | timestamps:../in/times.txt | rate:10 5 |
 ground-truth:../in/poses.txt | evaluate.ground-truth:../in/poses.txt ../in/truth.tum | calibration:../in/init.txt |
@@ -77,14 +77,14 @@ sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder
 camera: d0.pgm d1.pgm | view.range: voxels.npz | view.voxel-size: voxels.npz | view.ground-truth: moved.txt |
 view.calibration: moved.txt | all: s0.bin s1.bin s2.bin | pairs: | mesh: d0.pgm d1.pgm | color: plain.bin |
 odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin | truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
-guess: s0.bin s1.bin s2.bin s3.bin s4.bin | prior: s0.bin s1.bin s2.bin s3.bin s4.bin |
+guess: s0.bin s1.bin s2.bin s3.bin s4.bin | prior: s0.bin s1.bin s2.bin s3.bin s4.bin | changes: s0.bin s1.bin s2.bin s3.bin s4.bin |
 odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | format: plain.bin | fields: five.pcd.bin | files-from: |
 bilateral: d0.pgm d1.pgm | level-iterations: d0.pgm d1.pgm | view.up: moved.txt
 ''')
 WANTS = table('''
 null: files-from | pad: count | at-most: count | follow: recursive | scans: sweeps poses | poses: sweeps scans |
 sweeps: scans poses | seeds: count | target-camera: camera | bilateral: camera | level-iterations: camera |
-prior: timestamps prior-sigma | prior-sigma: prior | prior-antenna: prior | calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
+prior: timestamps prior-sigma | prior-sigma: prior | prior-antenna: prior | changes: into output | calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
 color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes | label: ground | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
 ''')
 

@@ -55,6 +55,7 @@ camera:FOR_READERS cam.txt info --camera cam.txt frames/frame-000000.png
 init:FOR_REGISTER T.txt register --init T.txt a.bin b.bin
 init:FOR_ODOMETRY T.txt odometry --init T.txt a.bin b.bin
 map:FOR_ODOMETRY a.bin odometry --map a.bin b.bin
+into:FOR_ODOMETRY a.bin odometry --into a.bin b.bin
 guess:FOR_ODOMETRY poses.txt odometry --guess poses.txt a.bin b.bin
 prior:FOR_ODOMETRY at.txt odometry --prior at.txt --timestamps three.txt a.bin b.bin ./a.bin
 pairs:FOR_REGISTER pairs.txt register --pairs pairs.txt

@@ -174,11 +174,11 @@ while read -r folder most; do
     lines=$(git ls-files "$folder" | grep -E '\.(c|h|cu|cuh|cpp|py|js|html|sh)$' | tr '\n' '\0' | xargs -0 cat | wc -l)
     [ "$lines" -le "$most" ] || fail "$folder has $lines lines, more than $most; see what can go"
 done << END
-cmd 22200
-lib 49760
+cmd 22280
+lib 50435
 cuda 14310
-python 5695
-tests 42330
+python 5725
+tests 42510
 END
 
 # The most lines of the documents, and the most words of the manual.
@@ -186,7 +186,7 @@ for limit in README.md:220 CONTRIBUTING.md:180 BENCHMARKS.md:200; do
     [ "$(wc -l < "${limit%:*}")" -le "${limit#*:}" ] || fail "${limit%:*} has more than ${limit#*:} lines; see what can go"
 done
 words=$(cat man/*.[17] | wc -w)
-[ "$words" -le 20900 ] || fail "the manual pages have $words words, more than 20900; each thing stands in one page"
+[ "$words" -le 21090 ] || fail "the manual pages have $words words, more than 21090; each thing stands in one page"
 
 # A file that a tool left behind is not committed.
 known='.ci .clang-format .gitignore BENCHMARKS.md CITATION.cff CONTRIBUTING.md Dockerfile LICENSE NEWS.md README.md SECURITY.md cmd
