@@ -291,16 +291,16 @@ static void test_arguments(void **state) {
     close_map(&f);
 }
 
-/* An existing map: floor below the board, maybe the board, and a point that is not finite. */
+/* An existing map: floor below the board, every so many columns of the board (0: none), and a point that is not finite. */
 enum { FLOOR = 100 * 40, BOARD = 20 * 10 };
-static pcgpu_cloud existing_map(bool floor, bool board) {
+static pcgpu_cloud existing_map(bool floor, int every) {
     float *rows = malloc((FLOOR + BOARD + 1) * 4 * sizeof *rows);
     int64_t n = 0;
     for (int i = 0; i < FLOOR + BOARD; i++) {
         const int k = i - FLOOR;
         const float on_floor[4] = {5.05f + 0.1f * (float)(i % 100), -1.95f + 0.1f * (float)(i / 100), -2.05f, 3.0f};
         const float on_board[4] = {10.0f, -0.95f + 0.1f * (float)(k % 20), -0.45f + 0.1f * (float)(k / 20), 4.0f};
-        if (i < FLOOR ? floor : board) {
+        if (i < FLOOR ? floor : every && k % 20 % every == every / 2) {
             memcpy(rows + 4 * n++, i < FLOOR ? on_floor : on_board, sizeof on_floor);
         }
     }
@@ -327,10 +327,17 @@ static fixture extend(const pcgpu_cloud *existing, bool board, int threads, int6
 /* The points of the existing map come first, and the voxels of the board are changes where it came or went: on ground
  * that the map has, and nowhere else. */
 static void test_into(void **state) {
-    for (int kind = 0; kind < 5; kind++) { /* was the board there, is it there now, and the floor */
-        const bool was = kind & 1, is = kind & 2, floor = kind < 4;
-        pcgpu_cloud existing = existing_map(floor, was);
-        fixture f = extend(&existing, kind == 4 || is, 1, 0), other = extend(&existing, kind == 4 || is, 3, 1 << 20);
+    static const struct {
+        bool floor;
+        int was;
+        bool is, appeared, gone;
+    } kinds[] = {{true, 0, false, false, false}, {true, 1, false, false, true},  {true, 0, true, true, false},
+                 {true, 1, true, false, false},  {false, 0, true, false, false}, /* where the map ends */
+                 {true, 7, true, false, false}}; /* between its points, across two tiles */
+    for (size_t kind = 0; kind < sizeof kinds / sizeof kinds[0]; kind++) {
+        const bool is = kinds[kind].is, appeared = kinds[kind].appeared, gone = kinds[kind].gone;
+        pcgpu_cloud existing = existing_map(kinds[kind].floor, kinds[kind].was);
+        fixture f = extend(&existing, is, 1, 0), other = extend(&existing, is, 3, 1 << 20);
         const pcgpu_cloud *changes;
         pcgpu_map_stats stats;
         pcgpu_map_get_stats(f.map, &stats);
@@ -341,12 +348,12 @@ static void test_into(void **state) {
         assert_int_equal(f.points->columns, 4);
         assert_memory_equal(f.points->data, existing.data, (size_t)existing.rows * 4 * sizeof(float));
         assert_memory_equal(f.points->data, other.points->data, (size_t)f.points->rows * 4 * sizeof(float));
-        assert_in_range(stats.appeared, is && !was && floor ? BOARD / 2 : 0, is && !was && floor ? 2 * BOARD : 0);
-        assert_in_range(stats.disappeared, was && !is ? BOARD * 9 / 10 : 0, was && !is ? BOARD : 0);
+        assert_in_range(stats.appeared, appeared ? BOARD / 2 : 0, appeared ? 2 * BOARD : 0);
+        assert_in_range(stats.disappeared, gone ? BOARD * 9 / 10 : 0, gone ? BOARD : 0);
         for (int64_t i = 0; i < changes->rows; i++) {
             const float *row = changes->data + 4 * i;
             assert_near((double)row[0], 10.0, 0.1);
-            assert_true(fabsf(row[1]) < 1.1f && fabsf(row[2]) < 0.6f && row[3] == (was ? 2.0f : 1.0f));
+            assert_true(fabsf(row[1]) < 1.1f && fabsf(row[2]) < 0.6f && row[3] == (gone ? 2.0f : 1.0f));
         }
         assert_true(changes->types[3] == PCGPU_UINT8 && strcmp(changes->names[3], "change") == 0);
         close_map(&f);
@@ -357,7 +364,7 @@ static void test_into(void **state) {
 
 /* At the offset of the existing map, in the columns of both; what is refused. */
 static void test_into_arguments(void **state) {
-    pcgpu_cloud existing = existing_map(true, false);
+    pcgpu_cloud existing = existing_map(true, 0);
     const pcgpu_cloud *changes;
     existing.offset[1] = 5.0e6;
     snprintf(existing.names[3], PCGPU_NAME_SIZE, "curvature");
