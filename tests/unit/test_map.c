@@ -291,7 +291,7 @@ static void test_arguments(void **state) {
     close_map(&f);
 }
 
-/* An existing map: floor below the board, every so many columns of the board (0: none), and a point that is not finite. */
+/* An existing map: floor below the board, every so many columns of it (0: none), and a point that is not finite. */
 enum { FLOOR = 100 * 40, BOARD = 20 * 10 };
 static pcgpu_cloud existing_map(bool floor, int every) {
     float *rows = malloc((FLOOR + BOARD + 1) * 4 * sizeof *rows);
