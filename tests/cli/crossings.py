@@ -1,12 +1,12 @@
 """crossings.py [--seed N] [--only PATTERN]: pairs of options, since faults sit where options meet.
 
 The program lists the options of a command (--help, completion words), this file has a few values for each. A greedy, seeded list of
-commands holds each pair of options that --dry-run accepts in some command, as far as PCGPU_CROSSINGS commands suffice (default 300).
+commands holds each pair of options that --dry-run accepts in some command, as far as PCGPU_CROSSINGS commands suffice (default 200).
 Each runs on the CPU with 1 and 3 threads, and where PCGPU_DEVICE is set (a GPU, or the emulated program) there. The same bytes must
 come from all, with a documented exit status, an error message for each status but 0, no file but the outputs, the inputs as they were.
 
 --only PATTERN: run only the commands that match it (the regular expression is searched in the line that a failure prints).
-PCGPU, PCGPU_DEVICE: as in tests/cli/lib.sh. PCGPU_KEEP=1 leaves the inputs, to paste a command.
+PCGPU, PCGPU_SOURCE, PCGPU_DEVICE: as in tests/cli/lib.sh. PCGPU_KEEP=1 leaves the inputs, to paste a command.
 """
 import contextlib
 import itertools
@@ -24,7 +24,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 PCGPU, DEVICE = os.path.abspath(os.environ['PCGPU']), os.environ.get('PCGPU_DEVICE')
-COUNT = int(os.environ.get('PCGPU_CROSSINGS', '300'))
+SOURCE = os.path.abspath(os.environ['PCGPU_SOURCE'])
+COUNT = int(os.environ.get('PCGPU_CROSSINGS', '200'))
 APART = {'help', 'version', 'dry-run', 'cpu', 'cuda', 'device', 'threads', 'set', 'nuscenes'}  # no options to cross
 
 
@@ -34,8 +35,10 @@ def table(text):
 
 # Values by COMMAND.OPTION or OPTION; choices are asked for. @ is an output: a file of this name in the folder of the command.
 VALUES = table("""
-rows:2 | count:1 5 40 | ratio:0.1 1 | min-distance:0.5 3 | seed:0 7 | start:first center random 1 | seeds:../in/seeds.txt |
-topic:/points | indices:@i.txt @i.npy @i.npz @i.d/ | distances:@d.txt @d.npy @d.d/ | sweeps:1 2 | scans:../in/scans.txt |
+rows:2 | count:1 5 40 | ratio:0.1 1 | min-distance:0.5 3 | seed:0 7 | start:first center random 1 |
+seeds:../in/seeds.txt |
+topic:/rear/points /front/points | every:1 2 | from-time:0 0.1 | to-time:0.1 9 | viewpoint:1,2,3 |
+indices:@i.txt @i.npy @i.npz @i.d/ | distances:@d.txt @d.npy @d.d/ | sweeps:1 2 | scans:../in/scans.txt |
 poses:../in/poses.txt | range:auto -20,-20,-5,20,20,5 499990,5399990,-5,500040,5400040,9 | voxel-size:0.5 1,2,0.5 0.37 |
 register.voxel-size:auto 0.5 0 | odometry.voxel-size:auto 0.5 | fuse.voxel-size:0.05 0.1 | max-points:0 2 |
 max-voxels:0 3 | compression:0 1 6 | coords:@c.npy | counts:@n.txt | point-voxel:@p.npy | memory:1M 1G |
@@ -43,21 +46,26 @@ init:../in/init.txt auto | odometry.init:../in/init.txt | pairs:../in/pairs.txt 
 convert.transform:../in/init.txt | merge: | min-score:0 0.35 0.99 | target-camera:50,50,31.5,23.5 |
 level-iterations:2,2,2 | bilateral:0 0.03 | levels:0 1 3 | max-distance:auto 2 | method:ndt plane gicp point |
 sample.method:fps random | max-iterations:1 20 | translation-epsilon:auto 0.01 | rotation-epsilon:0.001 |
-min-range:0 3 | beam-correction:0.2 | map:../in/s0.bin | into:../in/s0.bin | changes:@c.ply @c.npy | trajectory:@t.txt - | model-range:30 | time-column:intensity |
-temporary-folder:. | guess:../in/poses.txt ../in/truth.tum | prior:../in/truth.tum ../in/moved.tum | prior-sigma:0.01 0.1 |
-prior-antenna:0,0,0 1,-2,0.5 | map-voxel:0.2 0.5 | truncation:0.3 | timestamps:../in/times.txt | rate:10 5 |
+min-range:0 3 | beam-correction:0.2 | map:../in/s0.bin | into:../in/s0.bin | changes:@c.ply @c.npy |
+trajectory:@t.txt - | model-range:30 | time-column:intensity |
+temporary-folder:. | guess:../in/poses.txt ../in/truth.tum | prior:../in/truth.tum ../in/moved.tum |
+prior-sigma:0.01 0.1 |
+prior-antenna:0,0,0 1,-2,0.5 | map-voxel:0.2 0.5 | truncation:0.1 | timestamps:../in/times.txt | rate:10 5 |
 ground-truth:../in/poses.txt | evaluate.ground-truth:../in/poses.txt ../in/truth.tum | calibration:../in/init.txt |
 time-offset:0 0.1 | time-tolerance:0.05 | plot:@plot.png | mesh:@m.ply @m.obj @m.glb |
 color:height intensity order distance z | fuse.poses:../in/two.txt | fuse.color:../in/images |
 odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,5400040,9 | scale:0.001 3 |
 columns:x,y,z x,y,z,i=x | sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
 output:@o.ply @o.bin @o.pcd @o.npy @o.las @o.csv @o.xyz @o.d/ - | voxelize.output:@o.npz @o.npy @o.ply @o.d/ - |
-view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt | shard:1/2 2/2 |
-labels:../in/labels | boxes:../in/boxes.txt | outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 |
-cluster-list:@c.csv @c.json | core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
+view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt ../in/list.nul |
+shard:1/2 2/2 |
+labels:../in/labels | boxes:../in/boxes.txt | outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 |
+keep:x=0,1 noise | remove:y=0 intensity=0 |
+cluster-list:@c.csv @c.json | core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 |
+config:../in/COMMAND.yaml | json:@j.json -
 """)
 CLOUDS = ['plain.bin', 'utm.ply', 'utm.xyz', 'utm.las', 'nan.bin', 'empty.bin', 'one.bin', 'same.bin', 'grid.bin', 'three.xyz',
-          'five.pcd.bin', 'sixteen.csv', 'integers.ply', 'time.ply']
+          'five.pcd.bin', 'sixteen.csv', 'integers.ply', 'time.ply', 'two.mcap']
 PAIRS = ['s1.bin s0.bin', 'utm.ply utm.las', 'nan.bin plain.bin', 'one.bin one.bin', 'integers.ply time.ply', 'empty.bin s0.bin']
 MANY = ['plain.bin same.bin nan.bin', 'utm.ply utm.las integers.ply', 'folder', 'folder one.bin', 'five.pcd.bin time.ply']
 SCANS = ['s0.bin s1.bin s2.bin s3.bin s4.bin', 'folder', 's0.bin empty.bin s1.bin', 'utm.ply utm.las', 'time.ply time.ply']
@@ -73,19 +81,32 @@ PINNED = [(2, 'register --shard=2/2 --output=@o.csv --merge --json=- ../in/s1.bi
 BASE = {'sample': [['count', 'ratio', 'min-distance']], 'voxelize': [['voxel-size']], 'filter': [['outliers', 'radius', 'clusters', 'normals']], 'evaluate': [['ground-truth']],
         'view': [['output']], 'fuse': [['poses'], ['camera'], ['output', 'mesh']]}
 PREFERS = table('''
-sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder | follow: folder |
+sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder | follow: folder | topic: two.mcap |
+every: two.mcap |
+from-time: two.mcap | to-time: two.mcap |
 camera: d0.pgm d1.pgm | view.range: voxels.npz | view.voxel-size: voxels.npz | view.ground-truth: moved.txt |
 view.calibration: moved.txt | all: s0.bin s1.bin s2.bin | pairs: | mesh: d0.pgm d1.pgm | color: plain.bin |
-odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin | truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
-guess: s0.bin s1.bin s2.bin s3.bin s4.bin | prior: s0.bin s1.bin s2.bin s3.bin s4.bin | changes: s0.bin s1.bin s2.bin s3.bin s4.bin |
+odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin | truncation: d0.pgm d1.pgm |
+timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
+odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin |
+guess: s0.bin s1.bin s2.bin s3.bin s4.bin | prior: s0.bin s1.bin s2.bin s3.bin s4.bin |
+changes: s0.bin s1.bin s2.bin s3.bin s4.bin |
 odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | format: plain.bin | fields: five.pcd.bin | files-from: |
 bilateral: d0.pgm d1.pgm | level-iterations: d0.pgm d1.pgm | view.up: moved.txt
 ''')
 WANTS = table('''
-null: files-from | pad: count | at-most: count | follow: recursive | scans: sweeps poses | poses: sweeps scans |
-sweeps: scans poses | seeds: count | target-camera: camera | bilateral: camera | level-iterations: camera |
-prior: timestamps prior-sigma | prior-sigma: prior | prior-antenna: prior | changes: into output | calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
-color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes | label: ground | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
+pad: count | at-most: count | follow: recursive | register.recursive: all | register.files-from: all |
+register.shard: pairs | register.skip-existing: pairs |
+viewpoint: normals | filter.poses: normals | voxelize.batch: range | null: files-from |
+filter.files-from: output | sample.files-from: output | convert.files-from: merge | voxelize.files-from: output |
+scans: sweeps poses | poses: sweeps scans |
+sweeps: scans poses | seeds: count | voxel-labels: labels | time-column: deskew | target-camera: camera |
+bilateral: camera | level-iterations: camera |
+prior: timestamps prior-sigma | prior-sigma: prior | prior-antenna: prior | changes: into output | calibration: ground-truth |
+transform-format: transform | truncation: mesh | rate: merge | output-format: output |
+color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes |
+label: ground | labels: output | batch: output | merge: output | map-voxel: output | skip-existing: output |
+shard: output
 ''')
 
 
@@ -101,6 +122,7 @@ def make_inputs():
     rows = [[rng.uniform(-12, 12), rng.uniform(-12, 12), rng.uniform(-2, 2), i % 7] for i in range(150)]
     write('plain.bin', floats(rows + rows[:20]))
     write('nan.bin', floats([[math.nan, 0, 0, 1], *rows[:60], [1, math.inf, 0, 2], [0, 0, 0, 3], *rows[60:], [0, 0, 0, math.nan]]))
+    shutil.copy(SOURCE + '/testdata/recordings/two.mcap', '.')
     write('empty.bin', b'')
     write('one.bin', floats(rows[:1]))
     write('same.bin', floats([[1.5, -2.25, 0.5, i] for i in range(60)]))
@@ -151,6 +173,7 @@ def make_inputs():
     write('scans.txt', ''.join(f's{k}.bin {k * 0.1}\n' for k in range(5)))
     write('seeds.txt', '0\n')
     write('list.txt', '../in/plain.bin\n../in/same.bin\n')
+    write('list.nul', '../in/plain.bin\0../in/same.bin\0')
     write('pairs.txt', '../in/s1.bin ../in/s0.bin\n../in/one.bin ../in/one.bin\n')
     for command, text in table("""sample: seed: 3 | voxelize: compression: 2 | register: method: plane | odometry: method: plane |
             fuse: voxel_size: 0.08 | evaluate: align: sim3 | convert: scale: 2 | view: colormap: turbo | info: fields: 4""").items():
@@ -173,16 +196,18 @@ class Command:
         self.threads, self.device = 'threads' in offered, 'device' in offered
         words = lambda option: [line.split('\t')[0] for line in ask('completion', 'words', name, option, '').splitlines()[1:]]
         self.keys = set(words('--set')) - APART if 'set' in offered else set()
-        self.values, unknown = {}, []
+        self.values, self.asked, unknown = {}, {}, []
         for option in sorted((offered.keys() | self.keys) - APART):
-            values = VALUES.get(f'{name}.{option}', VALUES.get(option))
+            values = of(VALUES, self, option)
             values = values if values is None else values.split()
             if values is None and option in offered:
                 values = words(f'--{option}') if offered[option] else []
                 unknown += [option] if offered[option] and not values else []
-            elif values is None:  # a key says its choices when its value is wrong, and takes true where it is a flag
+            elif values is None:  # a key says its choices when its value is wrong, or that it is a flag
                 said = subprocess.run([PCGPU, name, '--set', f'{option}=?'], capture_output=True, text=True).stderr
-                values = said.split('possible; give ')[1].split(';')[0].strip().split(', ') if 'possible; give' in said else ['true']
+                choices = re.search('unknown value "."; give ([^;\n]+)', said)
+                values = choices[1].split(', ') if choices else ['true'] if 'neither true nor false' in said else []
+                unknown += [] if values else [option]
             self.values[option] = values
         if unknown:
             sys.exit(f'FAIL: {name}: no values for {" ".join(unknown)}; give some in VALUES')
@@ -197,28 +222,41 @@ class Command:
     def status(self, words, *more, here=None):
         with tempfile.TemporaryDirectory(dir=WORK) if here is None else contextlib.nullcontext(here) as here:
             line = [PCGPU, self.name, *more, *strip(words)]
-            return subprocess.run(line, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=here).returncode
+            run = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, cwd=here)
+            return run.returncode, run.stderr
 
-    def accepts(self, words):
-        return self.status(words, '--dry-run', here=f'{WORK}/dry') == 0
+    def refuses(self, words):
+        """None, or what --dry-run says."""
+        if tuple(words) not in self.asked:
+            status, said = self.status(words, '--dry-run', here=f'{WORK}/dry')
+            self.asked[tuple(words)] = said if status else None
+        return self.asked[tuple(words)]
 
 
 def strip(words):
     return [re.sub(r'=@', '=', w) for w in words]
 
 
+def of(of_options, command, option):
+    return of_options.get(f'{command.name}.{option}', of_options.get(option))
+
+
+def wants(command, option):
+    return [w for w in (of(WANTS, command, option) or '').split() if w in command.values]
+
+
 def complete(command, chosen, inputs):
     """The options, and those that they or the inputs need."""
     more = list(chosen) + ['camera'] * ('.pgm' in inputs)
     for o in more:
-        more += [w for w in WANTS.get(o, '').split() if w in command.values and w not in more]
+        more += [w for w in wants(command, o) if w not in more]
     return dict.fromkeys(more + [group[0] for group in BASE.get(command.name, []) if not set(group) & set(more)])
 
 
 def inputs_for(command, pair, rng):
-    prefers = [PREFERS.get(f'{command.name}.{o}', PREFERS.get(o)) for o in pair]
-    prefers = [p for p in prefers if p is not None] + [INPUTS[command.name][0]] * 2
-    return rng.choice(prefers if rng.random() < 0.5 else INPUTS[command.name])
+    prefers = [p for p in (of(PREFERS, command, o) for o in pair) if p is not None]
+    first, chance = (prefers, 0.8) if prefers else (INPUTS[command.name][:1], 0.4)
+    return rng.choice(first if rng.random() < chance else INPUTS[command.name])
 
 
 def generate(command, rng, most):
@@ -226,38 +264,46 @@ def generate(command, rng, most):
     --dry-run refuses."""
     pairs = {frozenset(p) for p in itertools.combinations(sorted(command.values), 2)}
     pairs |= {frozenset(p) for p in itertools.product(command.values, set(MEETS) & set(INPUTS[command.name]))}
-    left, refused, lines = set(pairs), set(), []
+    left, refused, known, lines, failed = set(pairs), set(), set(), [], dict.fromkeys(command.values, 0)
     order = rng.sample(sorted(map(sorted, pairs)), len(pairs))
     words = lambda chosen, inputs: [*sum(chosen.values(), []), *('../in/' + i for i in inputs.split())]
     for k, pair in enumerate(order * 2):  # once more with other inputs, while there are commands to make
         again, pair, given = k >= len(order), frozenset(pair), [o for o in pair if o in command.values]
         if len(lines) >= most or pair in refused or not (again or pair in left):
             continue
-        for _ in range(8):
+        heard = []
+        # The same sentence again and again is the answer, sooner where it was that of an option with others.
+        while len(heard) < 8 and (not heard or heard.count(heard[-1]) < (
+                3 if known.isdisjoint((o, heard[-1]) for o in given) else 2)):
             inputs = inputs_for(command, given, rng) if len(given) > 1 else next(iter(pair - set(given)))
             chosen = {o: command.words_of(o, rng) for o in complete(command, given, inputs)}
-            if command.accepts(words(chosen, inputs)):
+            heard.append(command.refuses(words(chosen, inputs)))
+            if heard[-1] is None:
                 break
         else:
             refused.add(pair)
+            known |= {(o, heard[-1]) for o in given}
             left.discard(pair)
-            lines += [] if rng.random() > 0.05 else [words(chosen, inputs)]  # some, to see the sentence
+            lines += [] if rng.random() > 0.02 else [words(chosen, inputs)]  # some, to see the sentence
             continue
         gain = lambda o: again or sum(frozenset((o, c)) in left for c in [*chosen, inputs])
-        for o in sorted(sorted(set(command.values) - set(chosen)), key=lambda o: (-gain(o), rng.random()))[:20]:
-            more = {**chosen, o: command.words_of(o, rng)}
-            if (len(chosen) < 14 and gain(o) and not any(frozenset((o, c)) in refused for c in [*chosen, inputs])
-                    and command.accepts(words(more, inputs))):
-                chosen = more
+        others = [o for o in sorted(set(command.values) - set(chosen)) if rng.random() * failed[o] < 1]
+        for o in sorted(others, key=lambda o: (-gain(o), rng.random()))[:20]:
+            met = {frozenset((o, c)) for c in [*chosen, inputs]}
+            if o in chosen or len(chosen) >= 14 or not gain(o) or met & refused:
+                continue
+            more = {**{w: command.words_of(w, rng) for w in [*wants(command, o), o]}, **chosen}
+            failed[o] = failed[o] + 1 if command.refuses(words(more, inputs)) else 0
+            chosen = chosen if failed[o] else more
         needed, tried = complete(command, given, inputs), (chosen, inputs)
         for _ in range(rng.choice([0, 9, 9, 9, 9])):  # fewer options, other values and inputs for most that fail
-            if command.status(words(*tried)) == 0:
+            if command.status(words(*tried))[0] == 0:
                 chosen, inputs = tried
                 break
             kept = [o for o in tried[0] if o in needed or rng.random() < 0.8]
             other = inputs_for(command, kept, rng) if rng.random() < 0.5 and len(given) > 1 else tried[1]
             other = {o: command.words_of(o, rng) for o in kept}, other
-            tried = other if command.accepts(words(*other)) else tried
+            tried = tried if command.refuses(words(*other)) else other
         left -= {frozenset(p) for p in itertools.combinations([*chosen, inputs], 2)}
         lines.append(words(chosen, inputs))
     return [[command.name, *line] for line in lines], len(pairs - left - refused), len(pairs - refused)
