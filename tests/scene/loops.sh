@@ -5,7 +5,7 @@
 
 # Beams that are off by a degree make an odometry that drifts; a local map of 20 m does not see the first round again.
 mkdir scans
-"$drive" --frames 176 --step 2.5 --steps 250 --seed 5 --beams-off 1 scans
+"$drive" --frames 130 --step 3 --steps 200 --seed 5 --beams-off 1 scans
 run() { "$pcgpu" odometry --cpu --set model-range=20 scans/*.bin "$@"; }
 run --trajectory odometry.txt --ground-truth scans/poses.txt -o odometry.ply > odometry.table
 run --trajectory loops.txt --ground-truth scans/poses.txt -o map.ply --loops --json loops.json -v > loops.table 2> messages
@@ -22,13 +22,13 @@ awk 'NR == FNR { x[FNR - 1] = $4; y[FNR - 1] = $8; next }
      END { exit bad }' scans/poses.txt pairs
 
 # The map is made of the corrected poses, with any memory; nothing is written before the end.
-grep -q 'map.ply: .* points of 176 scans' messages || fail 'the map lacks scans'
+grep -q 'map.ply: .* points of 130 scans' messages || fail 'the map lacks scans'
 run --loops --threads 3 -o one.ply --set memory=2M > stream.txt
 cmp stream.txt loops.txt
 cmp map.ply one.ply
 ! cmp -s map.ply odometry.ply || fail 'the map has the poses before the loops'
 
 # Without a loop the bytes are those of the odometry.
-"$pcgpu" odometry --cpu --set model-range=20 scans/0000[0-6]*.bin --trajectory part.txt --loops -v 2> messages
+"$pcgpu" odometry --cpu --set model-range=20 scans/0000[0-5]*.bin --trajectory part.txt --loops -v 2> messages
 grep -q ' 0 loops among ' messages
-head -n 70 odometry.txt | cmp - part.txt
+head -n 60 odometry.txt | cmp - part.txt

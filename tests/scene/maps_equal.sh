@@ -2,13 +2,13 @@
 # maps_equal.sh DRIVE A B [FRAMES [STEPS]]: whole commands with options A and with options B, such as --cpu and --cuda, which have
 # to write the same bytes: odometry with a map, with loops and their map, deskewed, and localization in that map from a
 # start anywhere in it and from a guess, with scans that are missing, empty or of another place. The default drive is two
-# rounds of a block. Costs 8 s with 150 firings of each beam. Exit code 77 when B needs CUDA and there is none.
+# rounds of a block. Exit code 77 when B needs CUDA and there is none.
 . "$(dirname "$0")/begin.sh"
-a=$2 b=$3 frames=${4:-130} steps=${5:-250}
+a=$2 b=$3 frames=${4:-90} steps=${5:-250}
 
 # Beams that are off by a degree make an odometry that drifts; a local map of 20 m does not see the first round again.
 mkdir round moving
-"$drive" --frames "$frames" --step 2.5 --steps "$steps" --seed 5 --beams-off 1 round
+"$drive" --frames "$frames" --step 3 --steps "$steps" --seed 5 --beams-off 1 round
 "$drive" --frames $((frames / 6)) --steps "$steps" --seed 7 --moving 1 moving
 head -c 16 round/000000.bin > one.bin
 # shellcheck disable=SC2086
