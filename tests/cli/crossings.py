@@ -35,30 +35,27 @@ def table(text):
 
 # Values by COMMAND.OPTION or OPTION; choices are asked for. @ is an output: a file of this name in the folder of the command.
 VALUES = table("""
-rows:2 | count:1 5 40 | ratio:0.1 1 | min-distance:0.5 3 | seed:0 7 | start:first center random 1 |
-seeds:../in/seeds.txt | topic:/rear/points /front/points | every:1 2 | from-time:0 0.1 | to-time:0.1 9 |
-viewpoint:1,2,3 | indices:@i.txt @i.npy @i.npz @i.d/ | distances:@d.txt @d.npy @d.d/ | sweeps:1 2 |
-scans:../in/scans.txt | poses:../in/poses.txt | range:auto -20,-20,-5,20,20,5 499990,5399990,-5,500040,5400040,9 |
-voxel-size:0.5 1,2,0.5 0.37 | register.voxel-size:auto 0.5 0 | odometry.voxel-size:auto 0.5 | fuse.voxel-size:0.05 0.1 |
-max-points:0 2 | max-voxels:0 3 | compression:0 1 6 | coords:@c.npy | counts:@n.txt | point-voxel:@p.npy |
-memory:1M 1G | init:../in/init.txt auto | odometry.init:../in/init.txt | pairs:../in/pairs.txt | transform:@T.txt |
-convert.transform:../in/init.txt | merge: | min-score:0 0.35 0.99 | target-camera:50,50,31.5,23.5 |
-level-iterations:2,2,2 | bilateral:0 0.03 | levels:0 1 3 | max-distance:auto 2 | method:ndt plane gicp point |
-sample.method:fps random | max-iterations:1 20 | translation-epsilon:auto 0.01 | rotation-epsilon:0.001 |
-min-range:0 3 | beam-correction:0.2 | map:../in/s0.bin | into:../in/s0.bin | changes:@c.ply @c.npy |
-trajectory:@t.txt - | model-range:30 | time-column:intensity |
-temporary-folder:. | guess:../in/poses.txt ../in/truth.tum | prior:../in/truth.tum ../in/moved.tum |
-prior-sigma:0.01 0.1 | prior-antenna:0,0,0 1,-2,0.5 | map-voxel:0.2 0.5 | truncation:0.1 | timestamps:../in/times.txt |
-rate:10 5 | ground-truth:../in/poses.txt | evaluate.ground-truth:../in/poses.txt ../in/truth.tum |
-calibration:../in/init.txt | time-offset:0 0.1 | time-tolerance:0.05 | plot:@plot.png | mesh:@m.ply @m.obj @m.glb |
-color:height intensity order distance z | fuse.poses:../in/two.txt | fuse.color:../in/images |
-odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,5400040,9 | scale:0.001 3 |
-columns:x,y,z x,y,z,i=x | sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
+rows:2 | count:1 5 40 | ratio:0.1 1 | min-distance:0.5 3 | seed:0 7 | start:first center random 1 | seeds:../in/seeds.txt |
+topic:/rear/points /front/points | every:1 2 | from-time:0 0.1 | to-time:0.1 9 | viewpoint:1,2,3 | indices:@i.txt @i.npy @i.npz @i.d/ |
+distances:@d.txt @d.npy @d.d/ | sweeps:1 2 | scans:../in/scans.txt | poses:../in/poses.txt |
+range:auto -20,-20,-5,20,20,5 499990,5399990,-5,500040,5400040,9 | voxel-size:0.5 1,2,0.5 0.37 | register.voxel-size:auto 0.5 0 |
+odometry.voxel-size:auto 0.5 | fuse.voxel-size:0.05 0.1 | max-points:0 2 | max-voxels:0 3 | compression:0 1 6 | coords:@c.npy |
+counts:@n.txt | point-voxel:@p.npy | memory:1M 1G | init:../in/init.txt auto | odometry.init:../in/init.txt | pairs:../in/pairs.txt |
+transform:@T.txt | convert.transform:../in/init.txt | merge: | min-score:0 0.35 0.99 | target-camera:50,50,31.5,23.5 |
+level-iterations:2,2,2 | bilateral:0 0.03 | levels:0 1 3 | max-distance:auto 2 | method:ndt plane gicp point | sample.method:fps random |
+max-iterations:1 20 | translation-epsilon:auto 0.01 | rotation-epsilon:0.001 | min-range:0 3 | beam-correction:0.2 | map:../in/s0.bin |
+into:../in/s0.bin | changes:@c.ply @c.npy | trajectory:@t.txt - | model-range:30 | time-column:intensity | temporary-folder:. |
+guess:../in/poses.txt ../in/truth.tum | prior:../in/truth.tum ../in/moved.tum | prior-sigma:0.01 0.1 | prior-antenna:0,0,0 1,-2,0.5 |
+map-voxel:0.2 0.5 | truncation:0.1 | timestamps:../in/times.txt | rate:10 5 | ground-truth:../in/poses.txt |
+evaluate.ground-truth:../in/poses.txt ../in/truth.tum | calibration:../in/init.txt | time-offset:0 0.1 | time-tolerance:0.05 |
+plot:@plot.png | mesh:@m.ply @m.obj @m.glb | color:height intensity order distance z | fuse.poses:../in/two.txt | fuse.color:../in/images |
+odometry.color:../in/images | crop:-9,-9,-9,9,9,9 499990,5399990,-5,500040,5400040,9 | scale:0.001 3 | columns:x,y,z x,y,z,i=x |
+sample.columns:x,y,z,intensity y | size:64x48 | point-size:1 3 | up:auto -y |
 output:@o.ply @o.bin @o.pcd @o.npy @o.las @o.csv @o.xyz @o.d/ - | voxelize.output:@o.npz @o.npy @o.ply @o.d/ - |
-view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt ../in/list.nul |
-shard:1/2 2/2 | labels:../in/labels | boxes:../in/boxes.txt | outliers:5,1 20,0 | radius:0.5,3 2,0 |
-clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise | remove:y=0 intensity=0 | cluster-list:@c.csv @c.json |
-core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 | config:../in/COMMAND.yaml | json:@j.json -
+view.output:@o.png @o.html @o.d/ - | format:bin bin ply | fields:3 4 5 16 | files-from:../in/list.txt ../in/list.nul | shard:1/2 2/2 |
+labels:../in/labels | boxes:../in/boxes.txt | outliers:5,1 20,0 | radius:0.5,3 2,0 | clusters:0.5 1,3,50 | normals:5 | keep:x=0,1 noise |
+remove:y=0 intensity=0 | cluster-list:@c.csv @c.json | core-points:4 | normal-radius:2 | camera:50,50,31.5,23.5,depth_scale=1000 |
+config:../in/COMMAND.yaml | json:@j.json -
 """)
 CLOUDS = ['plain.bin', 'utm.ply', 'utm.xyz', 'utm.las', 'nan.bin', 'empty.bin', 'one.bin', 'same.bin', 'grid.bin', 'three.xyz',
           'five.pcd.bin', 'sixteen.csv', 'integers.ply', 'time.ply', 'two.mcap']
@@ -77,27 +74,24 @@ PINNED = [(2, 'register --shard=2/2 --output=@o.csv --merge --json=- ../in/s1.bi
 BASE = {'sample': [['count', 'ratio', 'min-distance']], 'voxelize': [['voxel-size']], 'filter': [['outliers', 'radius', 'clusters', 'normals']], 'evaluate': [['ground-truth']],
         'view': [['output']], 'fuse': [['poses'], ['camera'], ['output', 'mesh']]}
 PREFERS = table('''
-sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder | follow: folder | topic: two.mcap |
-every: two.mcap | from-time: two.mcap | to-time: two.mcap | camera: d0.pgm d1.pgm | view.range: voxels.npz |
-view.voxel-size: voxels.npz | view.ground-truth: moved.txt | view.calibration: moved.txt | all: s0.bin s1.bin s2.bin |
-pairs: | mesh: d0.pgm d1.pgm | color: plain.bin | odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin |
-truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
+sweeps: s1.bin s2.bin | scans: s1.bin s2.bin | poses: s2.bin | recursive: folder | follow: folder | topic: two.mcap | every: two.mcap |
+from-time: two.mcap | to-time: two.mcap | camera: d0.pgm d1.pgm | view.range: voxels.npz | view.voxel-size: voxels.npz |
+view.ground-truth: moved.txt | view.calibration: moved.txt | all: s0.bin s1.bin s2.bin | pairs: | mesh: d0.pgm d1.pgm | color: plain.bin |
+odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin | truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
 odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | guess: s0.bin s1.bin s2.bin s3.bin s4.bin |
-prior: s0.bin s1.bin s2.bin s3.bin s4.bin | changes: s0.bin s1.bin s2.bin s3.bin s4.bin | odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin |
-format: plain.bin | fields: five.pcd.bin | files-from: | bilateral: d0.pgm d1.pgm | level-iterations: d0.pgm d1.pgm |
-view.up: moved.txt
+prior: s0.bin s1.bin s2.bin s3.bin s4.bin | changes: s0.bin s1.bin s2.bin s3.bin s4.bin |
+odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | format: plain.bin | fields: five.pcd.bin | files-from: |
+bilateral: d0.pgm d1.pgm | level-iterations: d0.pgm d1.pgm | view.up: moved.txt
 ''')
 WANTS = table('''
-pad: count | at-most: count | follow: recursive | register.recursive: all | register.files-from: all |
-register.shard: pairs | register.skip-existing: pairs | viewpoint: normals | filter.poses: normals |
-voxelize.batch: range | null: files-from | filter.files-from: output | sample.files-from: output |
-convert.files-from: merge | voxelize.files-from: output | scans: sweeps poses | poses: sweeps scans |
-sweeps: scans poses | seeds: count | voxel-labels: labels | time-column: deskew | target-camera: camera |
-bilateral: camera | level-iterations: camera | prior: timestamps prior-sigma | prior-sigma: prior |
-prior-antenna: prior | changes: into output | calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge |
-output-format: output | color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals |
-outside: boxes | label: ground | labels: output | batch: output | merge: output | map-voxel: output |
-skip-existing: output | shard: output
+pad: count | at-most: count | follow: recursive | register.recursive: all | register.files-from: all | register.shard: pairs |
+register.skip-existing: pairs | viewpoint: normals | filter.poses: normals | voxelize.batch: range | null: files-from |
+filter.files-from: output | sample.files-from: output | convert.files-from: merge | voxelize.files-from: output | scans: sweeps poses |
+poses: sweeps scans | sweeps: scans poses | seeds: count | voxel-labels: labels | time-column: deskew | target-camera: camera |
+bilateral: camera | level-iterations: camera | prior: timestamps prior-sigma | prior-sigma: prior | prior-antenna: prior |
+changes: into output | calibration: ground-truth | transform-format: transform | truncation: mesh | rate: merge | output-format: output |
+color: mesh | core-points: clusters | cluster-list: clusters | normal-radius: normals | outside: boxes | label: ground | labels: output |
+batch: output | merge: output | map-voxel: output | skip-existing: output | shard: output
 ''')
 
 
