@@ -17,7 +17,7 @@ POINTS = int(os.environ.get('PCGPU_LARGE_PAIR', '300000'))
 METHODS = os.environ.get('PCGPU_METHODS', 'ndt plane').split()
 DEVICES = ['cpu', 'cuda'] if DEVICE == 'cuda' else ['cpu']
 MOST_BYTES = 160  # of the process on the CPU, a point of both clouds (without a sanitizer, whose memory is its own),
-LEAST_BYTES = 60e6  # and for the program itself
+LEAST_BYTES = 60e6  # and for the program itself with 16 threads
 SIDE = 100 * min(1., (POINTS / 3e6) ** .5)  # of the district, half of it, in metres
 SANITIZED = b'__asan_init' in pathlib.Path(PROGRAM).read_bytes()
 PARTS = 64  # made one after the other, so that making takes less memory than aligning
@@ -53,7 +53,7 @@ def write(path, seed, R, t):
 
 def align(device, method, folder):
     """The result, seconds, and the largest size of the process in bytes."""
-    words = [PROGRAM, 'register', '--device', device, '--method', method, '--json', 'report', '--force', 'source.bin',
+    words = [PROGRAM, 'register', '--device', device, '--method', method, '--threads', '16', '--json', 'report', '--force', 'source.bin',
              'target.bin']
     begin = time.monotonic()
     child = subprocess.Popen(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
