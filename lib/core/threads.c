@@ -10,7 +10,7 @@
 enum {
     WAIT_NANOSECONDS = 50000000,
     SPINS = 6000
-}; /* polls before a thread sleeps: 50 to 100 us, longer than most single-threaded sections between two steps */
+}; /* polls before a thread sleeps: 120 to 180 us, longer than most single-threaded sections between two steps */
 
 #define CLOSED UINT32_MAX /* a next part that no step has */
 
