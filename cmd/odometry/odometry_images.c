@@ -70,8 +70,8 @@ int odometry_end_model(session *s, job *j, pcgpu_depth_odometry *odometry, odome
     job_switch(j);
     const bool model = odometry && odometry_writes_model(s);
     if (code == EXIT_NOT_CONVERGED && (map ? map->scans == 0 : model && frames_of(odometry) == 0)) {
-        const char *changes = odometry_own(s->options)->changes, *mesh = s->options->mesh ? s->options->mesh : changes;
-        report_error(output_shown(s->options->output ? s->options->output : mesh), "no %s, and nothing is written",
+        const char *model_output = s->options->output ? s->options->output : s->options->mesh;
+        report_error(output_shown(map ? odometry_map_output(s) : model_output), "no %s, and nothing is written",
                      map ? "scan has a pose, so there is no map" : "image has a pose, so there is no model");
         job_close(j, EXIT_FAILED);
         return code;

@@ -14,8 +14,12 @@ bool odometry_is_depth(const session *s) {
 #define MAP_VOXEL  0.1                /* metres, without --map-voxel */
 #define MAP_MEMORY ((int64_t)1 << 30) /* bytes, without --set memory */
 
+const char *odometry_map_output(const session *s) {
+    return s->options->output ? s->options->output : odometry_own(s->options)->changes;
+}
+
 bool odometry_has_map(const session *s) {
-    return (s->options->output || odometry_own(s->options)->changes) && !odometry_is_depth(s);
+    return odometry_map_output(s) && !odometry_is_depth(s);
 }
 
 double odometry_map_voxel(const session *s) {
@@ -26,7 +30,7 @@ double odometry_map_voxel(const session *s) {
 /* The folder of the temporary file: as given, else that of the output, or that of the system for a stream. malloc'd. */
 static char *choose_folder(const session *s) {
     const odometry_values *own = odometry_own(s->options);
-    const char *path = s->options->output ? s->options->output : own->changes, *temporary = getenv("TMPDIR");
+    const char *path = odometry_map_output(s), *temporary = getenv("TMPDIR");
     if (own->temporary_folder) {
         return heap_text("%s", own->temporary_folder);
     }

@@ -18,6 +18,8 @@ typedef struct odometry_map {
     double seconds;
 } odometry_map;
 
+/* The output for the map, else that for changes, or NULL. */
+const char *odometry_map_output(const session *session);
 /* Whether scans are given, and an output for their map or for changes. */
 bool odometry_has_map(const session *session);
 /* The voxel size of the map, or of the model of depth images. */
