@@ -31,8 +31,7 @@ class Run:
 
 @dataclasses.dataclass(frozen=True, repr=False, eq=False)
 class Sampled:
-    """The picks of a cloud, in their order. For a batch (B, N, C), indices and distances are (B, M), coverage and picked
-    are (B,), and run is that of the first cloud."""
+    """The picks of a cloud, in their order. Of a batch: indices, distances (B, M), coverage, picked (B,), run of the first."""
 
     indices: Array  #: (M,) int32: records of the input; with pad, repeated ones or -1 behind the last pick
     distances: Optional[Array]  #: (M,) float32, metres: from each pick to the nearest seed or earlier pick, +inf for the
@@ -107,8 +106,7 @@ class Voxels:
         return len(self.counts)
 
     def column(self, name: str) -> Array:
-        """The features (V,) or (V, P) of a column, in its type: classes are whole numbers. KeyError: there is none of this
-        name."""
+        """The features (V,) or (V, P) of a column, in its type: classes are whole numbers. KeyError: no such column."""
         if name not in self.columns:
             raise KeyError(f"no column '{name}'; there are {' '.join(self.columns)}")
         k = self.columns.index(name)
