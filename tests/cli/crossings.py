@@ -80,7 +80,7 @@ view.ground-truth: moved.txt | view.calibration: moved.txt | all: s0.bin s1.bin 
 odometry.color: d0.pgm d1.pgm | labels: s0.bin s1.bin | truncation: d0.pgm d1.pgm | timestamps: s0.bin s1.bin s2.bin s3.bin s4.bin |
 odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | guess: s0.bin s1.bin s2.bin s3.bin s4.bin |
 prior: s0.bin s1.bin s2.bin s3.bin s4.bin | changes: s0.bin s1.bin s2.bin s3.bin s4.bin |
-odometry.ground-truth: s0.bin s1.bin s2.bin s3.bin s4.bin | format: plain.bin | fields: five.pcd.bin | files-from: |
+format: plain.bin | fields: five.pcd.bin | files-from: |
 bilateral: d0.pgm d1.pgm | level-iterations: d0.pgm d1.pgm | view.up: moved.txt
 ''')
 WANTS = table('''
