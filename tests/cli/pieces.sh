@@ -60,20 +60,24 @@ TMPDIR=$PWD/nowhere expect 1 pcgpu sample --cpu --min-distance 0.7 --set memory=
 stderr_has '^pcgpu: big\.bin: .*/nowhere: a temporary file cannot be written: '
 rmdir tmp
 
-# Filters in tiles; what needs all points at a time is an error that says so.
+# Filters in tiles; what needs all points at a time is an error that says so. Each point has neighbors of its own scan alone.
 mkdir tmp
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    echo "1 0 0 $((i * 300)) 0 1 0 0 0 0 1 0" > moved.txt
+    "$PCGPU" convert -q --transform moved.txt "$T" -o - --output-format bin
+done > apart.bin
 HOW='--radius 0.3,40 --clusters 0.4,9 --set core-points=20 --normals 9 --set normal-radius=0.4'
-expect 0 pcgpu filter $HOW --cluster-list whole.csv big.bin -o whole.ply -f
-TMPDIR=$PWD/tmp expect 0 pcgpu filter $HOW --set memory=6M --cluster-list x.csv big.bin -o x.ply --json log -f
+expect 0 pcgpu filter $HOW --cluster-list whole.csv apart.bin -o whole.ply -f
+TMPDIR=$PWD/tmp expect 0 pcgpu filter $HOW --set memory=6M --cluster-list x.csv apart.bin -o x.ply --json log -f
 same x.ply whole.ply
 same x.csv whole.csv
 grep -q '"reason": "the file is read in pieces"' log || die "the log is $(cat log)"
 if ! has_sanitizer; then
-    (ulimit -d 24000 && exec "$PCGPU" filter --cpu --threads 1 $HOW --set memory=1T big.bin -o y.ply) 2> "$ERR"
+    (ulimit -d 24000 && exec "$PCGPU" filter --cpu --threads 1 $HOW --set memory=1T apart.bin -o y.ply) 2> "$ERR"
     expected 1 $?
     stderr_has 'out of memory|memory'
     for MEMORY in '--set memory=6M' ''; do
-        (ulimit -d 24000 && exec "$PCGPU" filter --cpu --threads 1 $HOW $MEMORY big.bin -o x.ply -f) 2> "$ERR"
+        (ulimit -d 24000 && exec "$PCGPU" filter --cpu --threads 1 $HOW $MEMORY apart.bin -o x.ply -f) 2> "$ERR"
         expected 0 $?
         same x.ply whole.ply
     done
