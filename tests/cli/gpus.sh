@@ -8,9 +8,9 @@ pcgpu info >devices 2>&1
 
 # Enough inputs that each GPU takes several.
 mkdir in
-for i in 1 2 3 4 5 6 7 8 9; do
+for i in 1 2 3 4 5 9; do
     pcgpu sample --cpu --method random --seed "$i" -m 600 "$PCGPU_SOURCE/testdata/street.bin" -o "in/$i.bin" || die 'no inputs'
-    for k in a b c d; do
+    for k in a b; do
         cp "in/$i.bin" "in/$i$k.bin"
     done
 done

@@ -124,6 +124,9 @@ cloud() {
         r = 1 + i * 0.01; printf "%.6f %.6f %.6f %d\n", r * cos(i * 0.7), r * sin(i * 0.7), i % 17 * 0.1, i } }' | floats
 }
 
+# thin NAME N: every Nth point of testdata/NAME.bin
+thin() { records "$PCGPU_SOURCE/testdata/$1.bin" | awk -v n="$2" 'NR % n == 0' | floats; }
+
 # rings N: N points of 5 float32, as a spinning sensor has them with its rings. walls N STEP DX: three walls of N x N points
 # each at STEP metres, seen from DX metres away along x.
 rings() {

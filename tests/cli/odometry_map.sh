@@ -1,8 +1,8 @@
 # odometry -o: the map of scans. Costs 5 s.
 . "${0%/*}/lib.sh"
 DATA=$PCGPU_SOURCE/testdata
-for i in 0 2; do cp "$DATA/street.bin" "s$i.bin"; done
-for i in 1 3; do cp "$DATA/street_moved.bin" "s$i.bin"; done
+thin street 4 > s0.bin && cp s0.bin s2.bin
+thin street_moved 4 > s1.bin && cp s1.bin s3.bin
 points() { "$PCGPU" info "$1" | sed -n '1s/.* \([0-9]*\) points.*/\1/p'; }
 
 expect 0 pcgpu odometry --cpu s?.bin --trajectory t.txt
