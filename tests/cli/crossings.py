@@ -2,8 +2,9 @@
 
 The program lists the options of a command (--help, completion words), this file has a few values for each. A greedy, seeded list of
 commands holds each pair of options that --dry-run accepts in some command, as far as PCGPU_CROSSINGS commands suffice (default 200).
-Each runs on the CPU with 1 and 3 threads, and where PCGPU_DEVICE is set (a GPU, or the emulated program) there. The same bytes must
-come from all, with a documented exit status, an error message for each status but 0, no file but the outputs, the inputs as they were.
+Each runs on the CPU with 1 and 3 threads, and where PCGPU_DEVICE is set there (by the program PCGPU_ON_DEVICE, such as the emulated
+one), or every Nth of them with PCGPU_DEVICE_EACH=N. The same bytes must come from all, with a documented exit status, an error message
+for each status but 0, no file but the outputs, the inputs as they were.
 
 --only PATTERN: run only the commands that match it (the regular expression is searched in the line that a failure prints).
 PCGPU, PCGPU_SOURCE, PCGPU_DEVICE: as in tests/cli/lib.sh. PCGPU_KEEP=1 leaves the inputs, to paste a command.
@@ -25,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 PCGPU, DEVICE = os.path.abspath(os.environ['PCGPU']), os.environ.get('PCGPU_DEVICE')
 SOURCE = os.path.abspath(os.environ['PCGPU_SOURCE'])
-COUNT = int(os.environ.get('PCGPU_CROSSINGS', '200'))
+COUNT, EACH = int(os.environ.get('PCGPU_CROSSINGS', '200')), int(os.environ.get('PCGPU_DEVICE_EACH', '1'))
 APART = {'help', 'version', 'dry-run', 'cpu', 'cuda', 'device', 'threads', 'set', 'nuscenes'}  # no options to cross
 
 
@@ -324,11 +325,12 @@ def check(command, words, number):
     """Runs it everywhere: its status and what is wrong."""
     named, runs, wrong = {w.split('=@')[-1] for w in words if '=@' in w}, [], []
     # Files in pieces are for the CPU.
-    on_device = DEVICE and command.device and not any(w.startswith('memory=') for w in words)
+    on_device = DEVICE and number % EACH == 0 and command.device and not any(w.startswith('memory=') for w in words)
     for threads, device in [(1, 'cpu'), (3, 'cpu')] + [(3, DEVICE)] * bool(on_device):
         here = os.path.join(WORK, f'{number}.{threads}.{device}')
         os.mkdir(here)
-        line = [PCGPU, *strip(words), *[f'--threads={threads}'] * command.threads, *[f'--device={device}'] * command.device]
+        program = PCGPU if device == 'cpu' else os.environ.get('PCGPU_ON_DEVICE', PCGPU)
+        line = [program, *strip(words), *[f'--threads={threads}'] * command.threads, *[f'--device={device}'] * command.device]
         try:
             run = subprocess.run(line, cwd=here, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
         except subprocess.TimeoutExpired:

@@ -124,38 +124,36 @@ $bad"
 # The library speaks through error sentences and the log callback, and takes its settings as arguments.
 speech='(^|[^a-zA-Z0-9_])(printf|puts|putchar|perror|vprintf|exit|_exit|_Exit|quick_exit|abort|getenv|secure_getenv|setenv|system|popen|signal|sigaction)[ ]*\('
 streams='(^|[^a-zA-Z0-9_])(stdout|stderr|stdin)([^a-zA-Z0-9_]|$)'
-for file in $(echo "$sources" | grep -v '^cmd'); do
-    # Comments and strings may say these words.
-    bad=$(awk -v file="$file" '{
-            line = $0
-            gsub(/\\"/, "", line)
-            gsub(/"[^"]*"/, "", line)
-            code = ""
-            while (line != "") {
-                mark = index(line, inside ? "*/" : "/*")
-                if (mark == 0) {
-                    if (!inside) code = code line
-                    break
-                }
-                if (!inside) code = code substr(line, 1, mark - 1) " "
-                line = substr(line, mark + 2)
-                inside = !inside
+# Comments and strings may say these words.
+bad=$(echo "$sources" | grep -v '^cmd' | xargs awk 'FNR == 1 { inside = 0 }
+    {
+        line = $0
+        gsub(/\\"/, "", line)
+        gsub(/"[^"]*"/, "", line)
+        code = ""
+        while (line != "") {
+            mark = index(line, inside ? "*/" : "/*")
+            if (mark == 0) {
+                if (!inside) code = code line
+                break
             }
-            sub(/\/\/.*/, "", code)
-            print file ":" FNR ": " code }' "$file" | grep -E -e "$speech" -e "$streams" | grep -v 'format(printf')
-    [ -z "$bad" ] || fail "the library must not print, exit or read the environment:
+            if (!inside) code = code substr(line, 1, mark - 1) " "
+            line = substr(line, mark + 2)
+            inside = !inside
+        }
+        sub(/\/\/.*/, "", code)
+        print FILENAME ":" FNR ": " code }' | grep -E -e "$speech" -e "$streams" | grep -v 'format(printf')
+[ -z "$bad" ] || fail "the library must not print, exit or read the environment:
 $bad"
-done
 
 # No call site chooses a back end by preprocessor: link the stub.
 bad=$(grep -nE '^[ ]*#[ ]*if.*(HAVE_CUDA|WITH_CUDA|USE_CUDA)' $sources)
 [ -z "$bad" ] || fail "no #ifdef of CUDA:
 $bad"
 
-for file in $sources; do
-    lines=$(wc -l <"$file")
-    [ "$lines" -le 400 ] || fail "$file has $lines lines, more than 400; split it by subject"
-done
+bad=$(echo "$sources" | xargs wc -l | awk '$1 > 400 && $2 != "total"')
+[ -z "$bad" ] || fail "files of more than 400 lines; split them by subject:
+$bad"
 
 # Formatting, by the clang-format of Debian 12; others break lines in other places.
 if clang-format --version 2> /dev/null | grep -q 'version 14\.'; then
