@@ -25,8 +25,6 @@ void io_again(const char *format, const pcgpu_cloud *cloud, pcgpu_cloud *again, 
 void io_assert_same(const pcgpu_cloud *a, const pcgpu_cloud *b);
 /* A cloud of pseudo-random columns: any float, small integers, coordinates. */
 void io_make_cloud(int64_t rows, int columns, pcgpu_cloud *cloud);
-void io_skip_without(const char *path);
-const char *io_data(const char *file); /* path of a file of $PCGPU_DATA */
 
 /* Around each group of them. */
 int io_set_up(void **state);

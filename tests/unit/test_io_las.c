@@ -1,5 +1,5 @@
-/* .las: what is written is read again, precision far from 0, columns that do not fit, hostile headers. tests/oracle
- * reads every point format that NumPy and laspy write. */
+/* .las: coordinates far from 0 and apart, hostile headers. tests/oracle reads every point format that NumPy and laspy
+ * write, and what is written. */
 #include "test_io.h"
 
 static void name_column(pcgpu_cloud *cloud, int column, const char *name, pcgpu_type type) {
@@ -31,46 +31,6 @@ static float at(const pcgpu_cloud *cloud, int64_t row, const char *name) {
     const int k = pcgpu_cloud_column(cloud, name);
     assert_true(k >= 0);
     return cloud->data[row * cloud->columns + k];
-}
-
-static void assert_same_values(const pcgpu_cloud *cloud, const pcgpu_cloud *again, double precision) {
-    assert_int_equal(again->rows, cloud->rows);
-    for (int k = 0; k < cloud->columns; k++) {
-        for (int64_t i = 0; i < cloud->rows; i++) {
-            const float value = cloud->data[i * cloud->columns + k], got = at(again, i, cloud->names[k]);
-            const double was = (double)value + (k < 3 ? cloud->offset[k] : 0),
-                         is = (double)got + (k < 3 ? again->offset[k] : 0);
-            assert_true(k < 3 ? fabs(was - is) <= precision : was == is || (isnan(was) && isnan(is)));
-        }
-    }
-}
-
-static void test_las_round_trip(void **state) {
-    for (int variant = 0; variant < 4; variant++) {
-        pcgpu_cloud cloud, again;
-        char *data;
-        make_full(&cloud);
-        if (variant & 1) { /* UTM */
-            cloud.offset[0] = 513000;
-            cloud.offset[1] = 5403000;
-        }
-        if (variant & 2) { /* values that do not fit the columns of a format */
-            cloud.data[3] = 0.5f;
-            cloud.data[4] = 8.0f;
-            cloud.data[5] = 32.0f;
-            cloud.data[6] = -1.0f;
-        }
-        io_again("las", &cloud, &again, &data);
-        assert_string_equal(io.log, "");
-        assert_memory_equal(data, "LASF", 4);
-        assert_int_equal(data[25], variant & 2 ? 4 : 2); /* classes above 31, return numbers above 7 */
-        assert_int_equal(data[104], variant & 2 ? 6 : 2);
-        assert_same_values(&cloud, &again, variant & 1 ? 2e-5 : 1e-6);
-        assert_true(!(variant & 2) || at(&again, 0, "intensity") == 0.5f);
-        free(data);
-        pcgpu_cloud_free(&cloud);
-        pcgpu_cloud_free(&again);
-    }
 }
 
 static void test_las_extremes(void **state) {
@@ -172,4 +132,4 @@ static void test_las_bad(void **state) {
     free(data);
 }
 
-UNIT_GROUP(io_las, io_set_up, io_tear_down, TEST(test_las_round_trip), TEST(test_las_extremes), TEST(test_las_bad))
+UNIT_GROUP(io_las, io_set_up, io_tear_down, TEST(test_las_extremes), TEST(test_las_bad))

@@ -1,8 +1,5 @@
-/* .pcd: binary, packed colours, compressed. Text and errors are lines of answers.list and refusals.list. */
+/* .pcd: times, packed colours, compressed. Text and errors are lines of answers.list and refusals.list. */
 #include "test_io.h"
-
-/* The bits of a signalling NaN, as of a packed colour: no arithmetic may touch them. */
-static const unsigned char color[4] = {0x01, 0x02, 0xa0, 0xff};
 
 /* Seconds since 1970, and their nanoseconds: float32 has one in 128 and in 1.4e11. They begin at 0. */
 static void test_pcd_times(void **state) {
@@ -29,41 +26,6 @@ static void test_pcd_times(void **state) {
         assert_true(cloud.data[5 * i + 4] == 62500096.0f * (float)i);
     }
     pcgpu_cloud_free(&cloud);
-}
-
-static void test_pcd_binary(void **state) {
-    static const char head[] =
-        "VERSION 0.7\nFIELDS x y z _ bits id\nSIZE 4 4 4 1 4 8\nTYPE F F F U F U\nCOUNT 1 1 1 4 1 1\n"
-        "WIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA binary\n";
-    const float p[3] = {1, 2, 3};
-    const uint64_t id = 16777217;
-    char data[sizeof head + 2 * 28];
-    size_t at = sizeof head - 1;
-    memcpy(data, head, at);
-    for (int i = 0; i < 2; i++) {
-        memcpy(data + at, p, 12);
-        memset(data + at + 12, 0x55, 4);
-        memcpy(data + at + 16, color, 4);
-        memcpy(data + at + 20, &id, 8);
-        at += 28;
-    }
-    pcgpu_cloud cloud, again;
-    char *written;
-    io_read_good("pcd", data, at, &cloud);
-    assert_non_null(strstr(io.log, "column 'id' is uint64; 2 of 2 values were rounded"));
-    assert_int_equal(cloud.columns, 5);
-    assert_true(cloud.data[5] == 1 && cloud.data[7] == 3 && cloud.data[9] == 16777216);
-    assert_memory_equal(&cloud.data[8], color, 4);
-    io_again("pcd", &cloud, &again, NULL);
-    io_assert_same(&cloud, &again);
-    pcgpu_cloud_free(&again);
-    cloud.types[4] = PCGPU_UINT32; /* an integer column beside it: the rows are then packed one by one */
-    io_again("pcd", &cloud, &again, &written);
-    assert_non_null(strstr(written, "\nSIZE 4 4 4 4 4\nTYPE F F F F U\n"));
-    io_assert_same(&cloud, &again);
-    free(written);
-    pcgpu_cloud_free(&cloud);
-    pcgpu_cloud_free(&again);
 }
 
 /* PCL's packed colours are columns in memory, whatever their type and place, and one field in a .pcd. */
@@ -166,5 +128,5 @@ static void test_pcd_compressed(void **state) {
     io_read_bad("pcd", data, size - 60, "bytes of compressed data; it is cut short");
 }
 
-UNIT_GROUP(io_pcd, io_set_up, io_tear_down, TEST(test_pcd_times), TEST(test_pcd_binary), TEST(test_pcd_color),
-           TEST(test_pcd_short_lines), TEST(test_pcd_compressed))
+UNIT_GROUP(io_pcd, io_set_up, io_tear_down, TEST(test_pcd_times), TEST(test_pcd_color), TEST(test_pcd_short_lines),
+           TEST(test_pcd_compressed))

@@ -200,29 +200,4 @@ static void test_ply_types(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-static void test_ply_files(void **state) {
-    static const struct {
-        const char *file;
-        int64_t rows;
-        int columns;
-        const char *last;
-        float x;
-    } files[] = {{"clouds/bun_zipper_res3.ply", 1889, 5, "intensity", -0.0369122f},
-                 {"clouds/open3d_test_sample_ascii.ply", 7, 3, "z", 0},
-                 {"clouds/open3d_test_sample_custom.ply", 7, 4, "intensity", 0},
-                 {"clouds/pcu_bunny_duplicates.ply", 2895, 3, "z", -0.309374988f},
-                 {"pair/source.ply", 69792, 4, "intensity", 0.00404510926f}};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        pcgpu_cloud cloud;
-        io_skip_without(io_data(files[i].file));
-        assert_int_equal(pcgpu_read_file(io.context, io_data(files[i].file), NULL, &cloud), PCGPU_OK);
-        assert_int_equal(cloud.rows, files[i].rows);
-        assert_int_equal(cloud.columns, files[i].columns);
-        assert_string_equal(cloud.names[files[i].columns - 1], files[i].last);
-        assert_true(cloud.data[0] == files[i].x);
-        pcgpu_cloud_free(&cloud);
-    }
-}
-
-UNIT_GROUP(io_ply, io_set_up, io_tear_down, TEST(test_ply_variants), TEST(test_ply_types), TEST(test_ply_ascii_exact),
-           TEST(test_ply_files))
+UNIT_GROUP(io_ply, io_set_up, io_tear_down, TEST(test_ply_variants), TEST(test_ply_types), TEST(test_ply_ascii_exact))

@@ -69,27 +69,4 @@ static void test_xyz_exact(void **state) {
     free(wanted);
 }
 
-/* By content where the name says nothing or .bin; not where the name says what is not read. */
-static void test_xyz_content(void **state) {
-    static const struct {
-        const char *name, *head, *format;
-    } files[] = {{"a.bin", "FIELDS x y z\nSIZE 4 4 4\n", "pcd"},
-                 {"a.txt", "1 2 3\n4 5 6\n", "xyz"},
-                 {"-", "x,y,z\n1,2,3", "xyz"},
-                 {"a.bin", "0.5 1.5 2.5 0\n", "xyz"},
-                 {"a", "# a cloud 1\n1 2 3\n", "xyz"},
-                 {"a.csv", "1,2,3\n", "csv"},
-                 {"a.obj", "v 1 2 3\n", NULL},
-                 {"a.pcd", "1 2 3 4 5\n", "pcd"},
-                 {"a", "hello you\n", NULL},
-                 {"a.pts", "2\n1 2 3\n4 5 6\n", "pts"}};
-    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        char why[256];
-        const pcgpu_format_info *found =
-            pcgpu_format_of_input(files[i].name, files[i].head, strlen(files[i].head), why, sizeof why);
-        assert_string_equal(found ? found->name : "none", files[i].format ? files[i].format : "none");
-        assert_true(found ? !why[0] : strlen(why) > 20);
-    }
-}
-
-UNIT_GROUP(io_xyz, io_set_up, io_tear_down, TEST(test_xyz_exact), TEST(test_xyz_content))
+UNIT_GROUP(io_xyz, io_set_up, io_tear_down, TEST(test_xyz_exact))
