@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-enum { MOST = 3, POINTS = 6000, SEARCHED = 2000 };
+enum { MOST = 3, POINTS = 3000, SEARCHED = 1500 };
 
 static struct {
     pcgpu_context *context;

@@ -145,49 +145,6 @@ static void refused(const pcgpu_cloud *from, const pcgpu_cloud *to, const pcgpu_
     M <= PCGPU_REGISTER_GICP;                                                                                          \
     M += M ? 1 : 2
 
-static void test_known_motion(void **unused) {
-    begin(2, place_corner, 40000, 1, 0.02, moved);
-    pcgpu_registration plane = run(&source, &target, PCGPU_REGISTER_PLANE);
-    assert_true(plane.converged);
-    assert_false(plane.degenerate);
-    assert_true(largest_difference(plane.T_target_source, moved) < 2e-3);
-    assert_true(plane.fitness > 0.9 && plane.plane_rmse < 0.05 && plane.inlier_rmse < 0.3);
-    assert_int_equal(plane.run.points_in, 80000);
-    assert_string_equal(plane.run.backend, "cpu");
-    pcgpu_registration point = run(&source, &target, PCGPU_REGISTER_POINT);
-    assert_true(point.converged);
-    assert_true(largest_difference(point.T_target_source, moved) < 2e-2);
-    pcgpu_registration cells = run(&source, &target, PCGPU_REGISTER_NDT);
-    assert_true(cells.converged);
-    assert_false(cells.degenerate);
-    assert_true(largest_difference(cells.T_target_source, moved) < 2e-3);
-    assert_true(cells.fitness > 0.9 && cells.agreement > 0.8 && cells.plane_rmse < 0.05);
-    assert_int_equal(cells.levels, 4);
-    int all = 0;
-    for (int l = 0; l < cells.levels; l++) {
-        assert_true(cells.level_iterations[l] > 0);
-        all += cells.level_iterations[l];
-    }
-    assert_int_equal(all, cells.iterations);
-    for (int i = 0; i < 6;
-         i++) { /* 40,000 points and 2 cm of noise: fractions of a millimetre and of a hundredth degree */
-        assert_true(cells.covariance[7 * i] > 0.0 && cells.covariance[7 * i] < 1e-6);
-    }
-    end();
-}
-
-static void test_identical_clouds(void **unused) {
-    const pcgpu_register_params params = params_of(0, PCGPU_SEARCH_NEVER);
-    begin(1, place_corner, 20000, 5, 0.02, NULL);
-    for (int method = PCGPU_REGISTER_PLANE; method <= PCGPU_REGISTER_GICP; method++) {
-        pcgpu_registration result = run(&target, &target, method);
-        assert_true(result.converged);
-        assert_true(largest_difference(result.T_target_source, params.init) < 1e-9);
-        assert_true(result.fitness > 0.95 && result.inlier_rmse < 1e-6); /* not in cells of three points */
-    }
-    end();
-}
-
 static void test_degenerate(void **unused) {
     static const struct {
         place_fn *place;
@@ -203,7 +160,7 @@ static void test_degenerate(void **unused) {
             assert_false(result.converged);
             assert_non_null(strstr(result.unconstrained, scenes[i / 2].direction));
             assert_non_null(strstr(result.reason, scenes[i / 2].direction));
-            if (i % 2) {
+            if (i % 2 && method == PCGPU_REGISTER_NDT) {
                 const pcgpu_register_params params = params_of(method, PCGPU_SEARCH_ALWAYS);
                 result = run_with(&params);
                 assert_true(result.degenerate && !result.converged);
@@ -211,18 +168,6 @@ static void test_degenerate(void **unused) {
         }
         end();
     }
-}
-
-static void test_no_overlap(void **unused) {
-    double away[16] = {1, 0, 0, 500, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    begin(2, place_corner, 5000, 8, 0.02, away);
-    for (EACH_METHOD(method)) {
-        pcgpu_registration result = run(&source, &target, method);
-        assert_false(result.converged);
-        assert_non_null(strstr(result.reason, "no overlap"));
-        assert_int_equal(result.inliers, 0);
-    }
-    end();
 }
 
 /* Nearly every point has a neighbour, but the source's surfaces are a metre thick. */
@@ -239,72 +184,6 @@ static void test_surfaces_disagree(void **unused) {
         }
     }
     end();
-}
-
-static void test_hostile_points(void **unused) {
-    begin(2, place_corner, 20000, 10, 0.02, moved);
-    for (int i = 0; i < 100; i++) {
-        float bad[4] = {NAN, INFINITY, -INFINITY, 0.0f};
-        memset(source.data + 4 * i, 0, 3 * sizeof(float));
-        target.data[4 * i + i % 3] = bad[i % 3];
-    }
-    pcgpu_registration result;
-    for (MOST_METHODS(method)) {
-        result = run(&source, &target, method);
-        assert_true(result.converged);
-        assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
-        assert_int_equal(result.run.at_origin, 100);
-        assert_int_equal(result.run.non_finite, 100);
-        assert_int_equal(result.run.points_in, 40000);
-    }
-    source.data[0] = 3e38f;
-    result = run(&source, &target, PCGPU_REGISTER_NDT); /* a point far away is in no cell */
-    assert_true(result.converged);
-    assert_true(largest_difference(result.T_target_source, moved) < 5e-3);
-    source.data[0] = 1e30f;
-    pcgpu_register_params params;
-    pcgpu_register_params_init(&params);
-    params.method = PCGPU_REGISTER_PLANE;
-    refused(&source, &target, &params, "remove far outliers");
-    params.method = PCGPU_REGISTER_NDT;
-    refused(&target, &source, &params, "remove far outliers");
-    end();
-    for (int64_t rows = 0; rows < 20; rows += 4) {
-        begin(2, place_corner, rows, 1, 0.0, NULL);
-        for (MOST_METHODS(method)) {
-            result = run(&target, &target, method);
-            assert_false(result.converged);
-            assert_true(result.reason[0] != '\0');
-        }
-        end();
-    }
-}
-
-static void test_offsets(void **unused) {
-    const double from[3] = {4500000.0, 600000.0, 100.0}, to[3] = {4500100.0, 600050.0, 90.0};
-    for (int method = PCGPU_REGISTER_PLANE; method <= PCGPU_REGISTER_NDT; method++) {
-        if (method == PCGPU_REGISTER_POINT) {
-            continue;
-        }
-        begin(2, place_corner, 20000, 12, 0.02, moved);
-        pcgpu_registration plain = run(&source, &target, method);
-        pcgpu_register_params params;
-        pcgpu_register_params_init(&params);
-        params.method = (pcgpu_register_method)method;
-        for (int k = 0; k < 3; k++) {
-            source.offset[k] = from[k];
-            target.offset[k] = to[k];
-            params.init[4 * k + 3] = to[k] - from[k];
-        }
-        pcgpu_registration result = run_with(&params);
-        assert_true(result.converged);
-        for (int k = 0; k < 3; k++) { /* where does the source's local origin go? */
-            const double *row = result.T_target_source + 4 * k;
-            const double at = row[0] * from[0] + row[1] * from[1] + row[2] * from[2] + row[3];
-            assert_true(fabs(at - to[k] - plain.T_target_source[4 * k + 3]) < 1e-6);
-        }
-        end();
-    }
 }
 
 /* Coordinates so large that float32 has steps of 8 mm: they are no finer afterwards, but lose nothing more. */
@@ -334,7 +213,7 @@ static void test_far_from_origin(void **unused) {
 /* Half a turn away nothing fits, though the ground matches everywhere. */
 static void test_half_turn(void **unused) {
     static const double turned[16] = {-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    begin(2, place_uneven, 30000, 20, 0.02, turned);
+    begin(2, place_uneven, 15000, 20, 0.02, turned);
     pcgpu_registration result = run(&source, &target, PCGPU_REGISTER_NDT);
     assert_false(result.converged);
     assert_true(result.score < 0.35);
@@ -345,27 +224,27 @@ static void test_half_turn(void **unused) {
 static const double turned[16] = {
     -0.86602540378444, -0.5, 0, 3.6, 0.5, -0.86602540378444, 0, -2.7, 0, 0, 1, 0.8, 0, 0, 0, 1};
 
+/* From one thread and from three, by every method; far from their origins, clouds are turned about their centroids; and
+ * where the origins are not among the points, too. */
 static void test_search(void **unused) {
     static const double away[16] = {1, 0, 0, 500, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
     const double metres = 4500000.0;
-    pcgpu_registration result, first = {.starts = 0};
-    for (int threads = 1; threads <= 16; threads *= 4) {
-        pcgpu_register_params params;
+    pcgpu_registration result, first[PCGPU_REGISTER_GICP + 1];
+    pcgpu_register_params params = params_of(PCGPU_REGISTER_NDT, PCGPU_SEARCH_ALWAYS);
+    for (int threads = 1; threads <= 3; threads += 2) {
         begin(threads, place_corner, 12000, 22, 0.02, turned);
         for (EACH_METHOD(method)) {
-            params = params_of(method, true);
+            params.method = (pcgpu_register_method)method;
             result = run_with(&params);
             assert_true(result.converged);
             assert_true(largest_difference(result.T_target_source, turned) < 2e-2);
             assert_true(largest_difference(result.start, turned) < 1.0); /* half a cell in height, across, and a turn */
-            assert_in_range(result.starts, 1, 7);
+            first[method] = threads == 1 ? result : first[method];
+            assert_memory_equal(first[method].T_target_source, result.T_target_source, sizeof result.T_target_source);
+            assert_memory_equal(first[method].start, result.start, sizeof result.start);
+            assert_int_equal(first[method].starts, result.starts);
         }
-        first = threads == 1 ? result : first;
-        assert_memory_equal(first.T_target_source, result.T_target_source, sizeof first.T_target_source);
-        assert_memory_equal(first.start, result.start, sizeof first.start);
-        assert_int_equal(first.starts, result.starts);
-        /* Far from their origins, clouds are turned about their centroids. */
-        params = params_of(PCGPU_REGISTER_NDT, true);
+        params.method = PCGPU_REGISTER_NDT;
         source.offset[0] = target.offset[0] = metres;
         result = run_with(&params);
         assert_true(result.converged);
@@ -373,44 +252,40 @@ static void test_search(void **unused) {
             const double *row = result.T_target_source + 4 * k;
             assert_true(fabs(row[0] * metres + row[3] - (k == 0) * metres - turned[4 * k + 3]) < 1e-2);
         }
-        source.offset[0] = target.offset[0] = 0.0;
-        /* Without a search there is one start, the given one, and it is too far. */
-        result = run(&source, &target, PCGPU_REGISTER_NDT);
-        assert_false(result.converged);
-        assert_int_equal(result.starts, 1);
-        assert_memory_equal(result.start, params.init, sizeof params.init);
-        pcgpu_cloud_free(&source);
-        /* Where the origins are not among the points, turns are about the centroids. */
-        source = make(context, place_corner, 12000, 28, 0.02, away);
-        for (EACH_METHOD(method)) {
-            params.method = (pcgpu_register_method)method;
-            result = run_with(&params);
-            assert_true(result.converged);
-            for (int k = 0; k < 3; k++) { /* at the middle of the source */
-                assert_true(fabs(result.T_target_source[4 * k + 3] - 500.0 * result.T_target_source[4 * k]) < 1e-2);
-            }
-        }
         end();
     }
+    begin(2, place_corner, 12000, 22, 0.02, turned);
+    result = run(&source, &target, PCGPU_REGISTER_NDT); /* one start, the given one, and it is too far */
+    assert_false(result.converged);
+    assert_int_equal(result.starts, 1);
+    assert_memory_equal(result.start, params.init, sizeof params.init);
+    pcgpu_cloud_free(&source);
+    source = make(context, place_corner, 12000, 28, 0.02, away);
+    result = run_with(&params);
+    assert_true(result.converged);
+    for (int k = 0; k < 3; k++) { /* at the middle of the source */
+        assert_true(fabs(result.T_target_source[4 * k + 3] - 500.0 * result.T_target_source[4 * k]) < 1e-2);
+    }
+    end();
 }
 
 /* A plane has no picture, and few points none at all; other scenes do not fit anywhere. */
 static void test_search_in_vain(void **unused) {
-    place_fn *const places[] = {place_plane, place_sphere, place_corridor};
-    const int64_t rows[] = {0, 5, 30000};
-    pcgpu_register_params params;
-    pcgpu_register_params_init(&params);
-    params.search = true;
-    begin(2, place_corner, 30000, 24, 0.02, NULL);
-    for (int i = 0; i < 9; i++) {
+    static const struct {
+        place_fn *place;
+        int64_t rows;
+    } sources[] = {
+        {place_sphere, 0}, {place_plane, 5}, {place_plane, 10000}, {place_sphere, 10000}, {place_corridor, 10000}};
+    const pcgpu_register_params params = params_of(PCGPU_REGISTER_NDT, PCGPU_SEARCH_ALWAYS);
+    begin(2, place_corner, 10000, 24, 0.02, NULL);
+    for (int i = 0; i < 5; i++) {
         pcgpu_cloud_free(&source);
-        source = make(context, places[i / 3], rows[i % 3], 25, 0.02, NULL);
+        source = make(context, sources[i].place, sources[i].rows, 25, 0.02, NULL);
         pcgpu_registration result = run_with(&params);
         assert_false(result.converged);
         assert_true(result.reason[0] != '\0');
-        bool alone = rows[i % 3] < 30000 || places[i / 3] == place_plane;
-        assert_int_equal(result.starts == 1, alone);
-        assert_true(!alone || memcmp(result.start, params.init, sizeof params.init) == 0);
+        assert_int_equal(result.starts == 1, i < 3);
+        assert_true(i >= 3 || memcmp(result.start, params.init, sizeof params.init) == 0);
     }
     end();
 }
@@ -462,17 +337,6 @@ static void test_given_normals(void **unused) {
     pcgpu_registration open = run(&source, &given, PCGPU_REGISTER_PLANE);
     assert_true(open.degenerate && !open.converged);
     assert_non_null(strstr(open.unconstrained, "translation along y"));
-    /* Other names do as well, and other methods do not care. */
-    for (int k = 0; k < 3; k++) {
-        snprintf(given.names[4 + k], sizeof given.names[0], "normal_%c", "xyz"[k]);
-    }
-    pcgpu_registration again = run(&source, &given, PCGPU_REGISTER_PLANE);
-    assert_memory_equal(again.T_target_source, open.T_target_source, sizeof open.T_target_source);
-    for (int method = PCGPU_REGISTER_POINT; method <= PCGPU_REGISTER_NDT; method++) {
-        pcgpu_registration with = run(&source, &given, method);
-        pcgpu_registration without = run(&source, &target, method);
-        assert_memory_equal(with.T_target_source, without.T_target_source, sizeof with.T_target_source);
-    }
     for (int64_t i = 0; i < ROWS; i++) { /* too few points have a normal: they are estimated, to the last bit */
         for (int k = 0; k < 3 && i % 100; k++) {
             given.data[7 * i + 4 + k] = 0.0f;
@@ -575,22 +439,8 @@ static void test_algebra(void **unused) {
     A[21] = A[14];
     assert_false(pc_solve6(A, b, x));
     assert_false(pc_solve6_by_blocks(A, b, same));
-    for (int i = 0; i < 50; i++) { /* quaternion -> matrix -> the same quaternion or its negative, half turns too */
-        double q[4] = {i % 5 ? noise() : 0.0, noise(), noise(), noise()}, R[9], r[4];
-        double length = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]), dot = 0.0;
-        for (int k = 0; k < 4; k++) {
-            q[k] /= length;
-        }
-        pc_quaternion_matrix(q, R);
-        pc_matrix_quaternion(R, r);
-        for (int k = 0; k < 4; k++) {
-            dot += q[k] * r[k];
-        }
-        assert_true(fabs(fabs(dot) - 1.0) < 1e-12);
-    }
 }
 
-UNIT_GROUP(register, NULL, NULL, TEST(test_known_motion), TEST(test_identical_clouds), TEST(test_degenerate),
-           TEST(test_no_overlap), TEST(test_hostile_points), TEST(test_surfaces_disagree), TEST(test_offsets),
-           TEST(test_parameters), TEST(test_rigid), TEST(test_algebra), TEST(test_far_from_origin),
-           TEST(test_half_turn), TEST(test_given_normals), TEST(test_search), TEST(test_search_in_vain))
+UNIT_GROUP(register, NULL, NULL, TEST(test_degenerate), TEST(test_surfaces_disagree), TEST(test_parameters),
+           TEST(test_rigid), TEST(test_algebra), TEST(test_far_from_origin), TEST(test_half_turn),
+           TEST(test_given_normals), TEST(test_search), TEST(test_search_in_vain))

@@ -62,34 +62,6 @@ static void expect_moved(const pcgpu_registration *r, double tolerance) {
     }
 }
 
-static void test_known(void **state) {
-    pcgpu_registration r;
-    assert_int_equal(pcgpu_register_depth(context, &a, &b, &camera, NULL, &params, &r), PCGPU_OK);
-    assert_string_equal(r.converged ? "" : r.reason, "");
-    expect_moved(&r, 2e-4);
-    assert_int_equal(r.levels, 3);
-    assert_int_equal(r.iterations, r.level_iterations[0] + r.level_iterations[1] + r.level_iterations[2]);
-    assert_true(r.source_points > 70000 && r.inliers > 65000 && r.fitness > 0.9 && r.agreement > 0.9);
-    assert_true(r.score <= r.agreement && r.plane_rmse < 2e-3 && !r.degenerate);
-    assert_int_equal(r.run.stages, 4);
-    assert_string_equal(r.run.stage[0].name, "maps");
-    for (int i = 0; i < 6; i++) {
-        assert_true(r.information[7 * i] > 0 && r.covariance[7 * i] > 0);
-    }
-}
-
-/* What is its own start is exactly that. */
-static void test_itself(void **state) {
-    static const double identity[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
-    pcgpu_registration r;
-    assert_int_equal(pcgpu_register_depth(context, &a, &a, &camera, &camera, &params, &r), PCGPU_OK);
-    assert_string_equal(r.converged ? "" : r.reason, "");
-    for (int i = 0; i < 16; i++) {
-        assert_true(r.T_target_source[i] == identity[i]);
-    }
-    assert_true(r.inliers == r.source_points && r.plane_rmse == 0.0);
-}
-
 /* Frames are made once and used in any role and order, while others come and go. */
 static void test_frames(void **state) {
     pcgpu_registration wanted, got;
@@ -206,7 +178,6 @@ static void test_outcomes(void **state) {
     assert_true(fabs(r.T_target_source[11] - moved[2]) < 5e-4);
 }
 
-UNIT_GROUP(register_depth, NULL, NULL, TEST_BETWEEN(test_known, setup, teardown),
-           TEST_BETWEEN(test_itself, setup, teardown), TEST_BETWEEN(test_frames, setup, teardown),
+UNIT_GROUP(register_depth, NULL, NULL, TEST_BETWEEN(test_frames, setup, teardown),
            TEST_BETWEEN(test_model, setup, teardown), TEST_BETWEEN(test_arguments, setup, teardown),
            TEST_BETWEEN(test_outcomes, setup, teardown))

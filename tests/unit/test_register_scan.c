@@ -1,5 +1,5 @@
-/* min_range and beam_correction: what a scan becomes before it is registered, and that all methods, several pairs and
- * odometry register that. */
+/* min_range and beam_correction: what a scan becomes before it is registered, and that all methods and several pairs
+ * register that; odometry: tests/cli/register_scan.sh. */
 #include "unit.h"
 
 #define RADIAN 57.29577951308232 /* degrees */
@@ -62,18 +62,6 @@ static void test_elevation(void **state) {
     }
 }
 
-/* The bytes for KITTI's angle. */
-static void test_known_point(void **state) {
-    const float values[] = {10, 0, 0, 1, 0, -10, 0, 2, 3, 4, 12, 3};
-    pcgpu_cloud cloud = cloud_of(3, 4, values), out = corrected(&cloud, corrections(0.0, 0.205), NULL);
-    assert_true(out.data[0] == 9.999936f && out.data[1] == 0.0f && out.data[2] == 0.035779173f);
-    assert_true(out.data[4] == 0.0f && out.data[5] == -9.999936f && out.data[6] == 0.035779173f);
-    /* (3, 4) / 5 outwards: 5 cos - 12 sin = 4.9570330 and 12 cos + 5 sin = 12.0178128 */
-    assert_true(out.data[8] == 2.9742198f && out.data[9] == 3.9656264f && out.data[10] == 12.0178128f);
-    pcgpu_cloud_free(&cloud);
-    pcgpu_cloud_free(&out);
-}
-
 /* What is left out, and counted as what; records without an elevation stay as they are; far offsets. */
 static void test_records(void **state) {
     const float values[] = {0,   0, 0, 1, 0,        0, 0, 2, 1, 1, 1, 3, 0,          0, 5, 4,
@@ -123,7 +111,7 @@ static void test_normals(void **state) {
 
 /* ---- registration ------------------------------------------------------------------------------------------------ */
 
-enum { POINTS = 20000, OWN = 2000, SCANS = 4 };
+enum { POINTS = 20000, OWN = 2000 };
 
 /* A street corner seen from x metres along it, and the vehicle that carries the sensor. */
 static pcgpu_cloud scan_at(double x, uint64_t first) {
@@ -195,46 +183,6 @@ static void test_methods(void **state) {
     }
 }
 
-static void test_odometry(void **state) {
-    pcgpu_cloud given[SCANS], scans[SCANS];
-    pcgpu_odometry_params params, plain;
-    pcgpu_odometry_params_init(&params);
-    params.time_column = 3;
-    plain = params;
-    params.registration.min_range = 2.0;
-    params.registration.beam_correction = 0.205;
-    int64_t left_out[SCANS];
-    for (int i = 0; i < SCANS; i++) {
-        pcgpu_run run = {0};
-        given[i] = scan_at(0.3 * i, (uint64_t)i);
-        assert_int_equal(pcgpu_scan_correct(context, &given[i], &params.registration, &scans[i], &run), PCGPU_OK);
-        left_out[i] = run.too_near;
-    }
-    for (int test = 0; test < 5; test++) {
-        params.reference = plain.reference = test < 3 ? (pcgpu_reference)test : PCGPU_REFERENCE_PREVIOUS;
-        params.deskew = plain.deskew = test == 3 ? PCGPU_DESKEW_TIME : PCGPU_DESKEW_NONE;
-        params.registration.method = plain.registration.method = test == 4 ? PCGPU_REGISTER_PLANE : PCGPU_REGISTER_NDT;
-        pcgpu_odometry *a, *b;
-        pcgpu_odometry_frame f, g;
-        assert_int_equal(pcgpu_odometry_open(context, &params, &a), PCGPU_OK);
-        assert_int_equal(pcgpu_odometry_open(context, &plain, &b), PCGPU_OK);
-        for (int i = 0; i < SCANS; i++) {
-            assert_int_equal(pcgpu_odometry_add(a, &given[i], 0.1 * i, &f), PCGPU_OK);
-            assert_int_equal(pcgpu_odometry_add(b, &scans[i], 0.1 * i, &g), PCGPU_OK);
-            assert_true(f.good && g.good);
-            assert_memory_equal(f.T_world_frame, g.T_world_frame, sizeof f.T_world_frame);
-            assert_int_equal(f.registration.run.too_near, left_out[i]);
-            assert_int_equal(f.registration.run.points_in, POINTS);
-        }
-        pcgpu_odometry_close(a);
-        pcgpu_odometry_close(b);
-    }
-    for (int i = 0; i < SCANS; i++) {
-        pcgpu_cloud_free(&given[i]);
-        pcgpu_cloud_free(&scans[i]);
-    }
-}
-
 static void test_refused(void **state) {
     static const double wrong[][2] = {{-1, 0}, {NAN, 0}, {2e6, 0}, {0, 10.001}, {0, -11}, {0, NAN}};
     pcgpu_cloud cloud = scan_at(0.0, 1);
@@ -253,5 +201,5 @@ static void test_refused(void **state) {
     pcgpu_cloud_free(&cloud);
 }
 
-UNIT_GROUP(register_scan, set_up, tear_down, TEST(test_elevation), TEST(test_known_point), TEST(test_records),
-           TEST(test_normals), TEST(test_methods), TEST(test_odometry), TEST(test_refused))
+UNIT_GROUP(register_scan, set_up, tear_down, TEST(test_elevation), TEST(test_records), TEST(test_normals),
+           TEST(test_methods), TEST(test_refused))
