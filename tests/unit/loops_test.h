@@ -57,10 +57,4 @@ static void check_loops(const pcgpu_loops_result *r, const double *truth, const 
     }
 }
 
-static void assert_same_loops(const pcgpu_loops_result *a, const pcgpu_loops_result *b) {
-    assert_int_equal(a->count, b->count);
-    assert_memory_equal(a->poses, b->poses, 16 * (size_t)a->frames * sizeof *a->poses);
-    assert_memory_equal(a->loops, b->loops, (size_t)a->count * sizeof *a->loops);
-}
-
 #endif

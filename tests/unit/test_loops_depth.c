@@ -81,8 +81,8 @@ static pcgpu_loops *run(pcgpu_context *context, const double *poses, int frames,
 /* On the outward walk nothing is seen again, though all parts look alike, and the poses keep their bytes; then there
  * are loops. */
 static void test_return(void **unused) {
-    pcgpu_loops_result r, again;
-    pcgpu_context *context = open_context(1), *other = open_context(3);
+    pcgpu_loops_result r;
+    pcgpu_context *context = open_context(1);
     double before, after;
     pcgpu_loops *loops = run(context, odometry, STEPS, &r);
     assert_true(r.count == 0 && r.tried == 0);
@@ -93,12 +93,8 @@ static void test_return(void **unused) {
     check_loops(&r, truth, odometry, 0.05, &before, &after); /* the next copy is a metre away */
     assert_true(r.count >= 20);
     assert_true(before > 0.08 && after < 0.02);
-    pcgpu_loops *twin = run(other, odometry, FRAMES, &again);
-    assert_same_loops(&r, &again);
     pcgpu_loops_close(loops);
-    pcgpu_loops_close(twin);
     pcgpu_close(context);
-    pcgpu_close(other);
 }
 
 /* An odometry that is better than the loops, by what they are off by, keeps its bytes though it returns. */

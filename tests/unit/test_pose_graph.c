@@ -1,7 +1,7 @@
-/* Pose graphs against a dense solution with numeric derivatives, and hostile graphs. Costs 1 s. */
+/* Pose graphs whose solution is known, and hostile ones; tests/oracle/test_loops.py has a dense solution of real ones. */
 #include "unit.h"
 
-enum { MOST_POSES = 64, MOST_EDGES = 256, MOST_VALUES = 6 * MOST_POSES };
+enum { MOST_POSES = 64, MOST_EDGES = 128 };
 
 typedef struct graph {
     double truth[16 * MOST_POSES], poses[16 * MOST_POSES];
@@ -10,6 +10,7 @@ typedef struct graph {
 } graph;
 
 static pcgpu_context *context;
+
 /* ---- transforms, by other formulas than the library's: Rodrigues' ------------------------------------------------ */
 
 static void transform_of(const double v[6], double *T) { /* rotation vector, translation */
@@ -29,104 +30,6 @@ static void transform_of(const double v[6], double *T) { /* rotation vector, tra
     }
     T[12] = T[13] = T[14] = 0.0;
     T[15] = 1.0;
-}
-
-/* ---- the dense solution ------------------------------------------------------------------------------------------ */
-
-/* 2 sin(angle / 2) along the axis, and the translation, in standard deviations. */
-static void residual_of(const pcgpu_pose_edge *e, const double *from, const double *to, double r[6]) {
-    double E[16], inverse[16];
-    invert(from, inverse);
-    multiply(inverse, to, E);
-    invert(e->T_from_to, inverse);
-    multiply(inverse, E, E);
-    const double axis[3] = {E[9] - E[6], E[2] - E[8], E[4] - E[1]}; /* 2 sin(angle) along it */
-    const double cosine = 0.5 * (E[0] + E[5] + E[10] - 1.0), half = sqrt(fmax(0.5 * (1.0 + cosine), 1e-300));
-    for (int k = 0; k < 3; k++) {
-        r[k] = axis[k] / (2.0 * half) / e->sigma[0]; /* 2 sin(a / 2) = 2 sin(a) / (2 cos(a / 2)) */
-        r[3 + k] = E[4 * k + 3] / e->sigma[1];
-    }
-}
-
-static double weight_of(const pcgpu_pose_edge *e, const double r[6]) {
-    double length = 0.0;
-    for (int k = 0; k < 6; k++) {
-        length += r[k] * r[k];
-    }
-    length = sqrt(length);
-    return e->kernel > 0.0 && length > e->kernel ? e->kernel / length : 1.0;
-}
-
-static void moved(const double *T, int value, double by, double *out) {
-    double v[6] = {0}, D[16];
-    v[value] = by;
-    transform_of(v, D);
-    multiply(T, D, out);
-}
-
-/* Gaussian elimination with pivoting; the first 6 values are fixed. */
-static void solve_dense(double (*A)[MOST_VALUES + 1], int n) {
-    for (int c = 6; c < n; c++) {
-        int pivot = c;
-        for (int r = c; r < n; r++) {
-            pivot = fabs(A[r][c]) > fabs(A[pivot][c]) ? r : pivot;
-        }
-        for (int k = 6; k <= n; k++) {
-            double value = A[c][k];
-            A[c][k] = A[pivot][k];
-            A[pivot][k] = value;
-        }
-        for (int r = 6; r < n; r++) {
-            const double f = r == c ? 0.0 : A[r][c] / A[c][c];
-            for (int k = c; k <= n && f != 0.0; k++) {
-                A[r][k] -= f * A[c][k];
-            }
-        }
-    }
-    for (int c = 6; c < n; c++) {
-        A[c][n] /= A[c][c];
-    }
-}
-
-static void dense_step(const graph *g, double *poses) {
-    static double A[MOST_VALUES][MOST_VALUES + 1];
-    const int n = 6 * (int)g->count;
-    memset(A, 0, sizeof A);
-    for (int64_t i = 0; i < g->edge_count; i++) {
-        const pcgpu_pose_edge *e = &g->edges[i];
-        const int64_t at[2] = {e->from, e->to};
-        double r[6], J[6][12], plus[6], minus[6], T[16];
-        residual_of(e, poses + 16 * e->from, poses + 16 * e->to, r);
-        const double w = weight_of(e, r);
-        for (int k = 0; k < 12; k++) {
-            const double *pose = poses + 16 * at[k / 6];
-            moved(pose, k % 6, 1e-6, T);
-            residual_of(e, k < 6 ? T : poses + 16 * e->from, k < 6 ? poses + 16 * e->to : T, plus);
-            moved(pose, k % 6, -1e-6, T);
-            residual_of(e, k < 6 ? T : poses + 16 * e->from, k < 6 ? poses + 16 * e->to : T, minus);
-            for (int m = 0; m < 6; m++) {
-                J[m][k] = (plus[m] - minus[m]) / 2e-6;
-            }
-        }
-        for (int a = 0; a < 12; a++) {
-            const int row = 6 * (int)at[a / 6] + a % 6;
-            for (int m = 0; m < 6; m++) {
-                A[row][n] -= w * J[m][a] * r[m];
-                for (int b = 0; b < 12; b++) {
-                    A[row][6 * (int)at[b / 6] + b % 6] += w * J[m][a] * J[m][b];
-                }
-            }
-        }
-    }
-    solve_dense(A, n);
-    for (int i = 6; i < n; i += 6) {
-        double v[6], D[16];
-        for (int k = 0; k < 6; k++) {
-            v[k] = A[i + k][n];
-        }
-        transform_of(v, D);
-        multiply(poses + 16 * (i / 6), D, poses + 16 * (i / 6));
-    }
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------ */
@@ -182,30 +85,6 @@ static pcgpu_pose_graph_result solve(graph *g) {
     assert_int_equal(pcgpu_pose_graph_solve(context, g->poses, g->count, g->edges, g->edge_count, 100, &result),
                      PCGPU_OK);
     return result;
-}
-
-static void test_against_dense(void **unused) {
-    static graph g;
-    static const struct {
-        int count, loops;
-        double noise, kernel;
-    } cases[] = {{3, 1, 1, 0}, {12, 3, 1, 0}, {40, 5, 2, 0}, {60, 60, 2, 0}, {60, 190, 1, 0}, {40, 8, 8, 1.0}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        static double dense[16 * MOST_POSES];
-        numbers.state = 17 + i;
-        make_graph(&g, cases[i].count, cases[i].loops, cases[i].noise, cases[i].kernel);
-        memcpy(dense, g.poses, sizeof dense);
-        for (int step = 0; step < (cases[i].kernel > 0.0 ? 200 : 20); step++) {
-            dense_step(&g, dense);
-        }
-        const double before = difference(g.poses, dense, g.count);
-        const pcgpu_pose_graph_result result = solve(&g);
-        assert_true(result.converged && result.final_cost < result.initial_cost && result.components == 1);
-        assert_true(before > 1e-2); /* else nothing was to do */
-        assert_true(difference(g.poses, dense, g.count) < (cases[i].kernel > 0.0 ? 2e-4 : 2e-6));
-        const double cost = result.final_cost; /* and again from there: nothing gets better */
-        assert_true(solve(&g).final_cost <= cost * (1.0 + 1e-9));
-    }
 }
 
 /* Without noise, poses that are far off come back: here 90 degrees and 20 m over the chain. */
@@ -294,7 +173,7 @@ static void test_hostile(void **unused) {
 
 /* A long chain with loops: the work stays linear. A method that fills in would take hours or 100 GB here. */
 static void test_long(void **unused) {
-    enum { LONG = 8000, ROUND = 500 };
+    enum { LONG = 4000, ROUND = 500 };
     double *poses = calloc(16 * LONG, sizeof *poses), D[16];
     pcgpu_pose_edge *edges = calloc(2 * LONG, sizeof *edges);
     const double step[6] = {0, 0, 6.283185307179586 / ROUND, 1, 0, 0}, off[6] = {0, 0, 1e-6, 1e-3, 0, 0};
@@ -357,8 +236,8 @@ static void test_covariances(void **unused) {
 
 int unit_pose_graph(void) {
     context = open_context(1);
-    const struct CMUnitTest tests[] = {TEST(test_covariances), TEST(test_against_dense), TEST(test_exact),
-                                       TEST(test_same_bytes),  TEST(test_hostile),       TEST(test_long)};
+    const struct CMUnitTest tests[] = {TEST(test_covariances), TEST(test_exact), TEST(test_same_bytes),
+                                       TEST(test_hostile), TEST(test_long)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
     return failed;

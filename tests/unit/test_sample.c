@@ -1,20 +1,16 @@
 /* What only a caller of the library can ask of sampling; tests/cli and tests/oracle ask the rest of the program. */
-#define _DEFAULT_SOURCE /* mkstemps */
 #include "unit.h"
-
-#include <unistd.h>
 
 enum { POINTS = 65 };
 
 static pcgpu_context *context;
 
-/* Points on a line, one metre apart. */
+/* Points along a line, the first one at the origin. */
 static pcgpu_cloud line(void) {
     pcgpu_cloud cloud;
     assert_int_equal(pcgpu_cloud_create(context, POINTS, 3, &cloud), PCGPU_OK);
-    memset(cloud.data, 0, POINTS * 3 * sizeof(float));
-    for (int i = 0; i < POINTS; i++) {
-        cloud.data[3 * i] = (float)i;
+    for (int i = 0; i < 3 * POINTS; i++) {
+        cloud.data[i] = i % 3 ? 0.0f : (float)(i / 3);
     }
     return cloud;
 }
@@ -69,65 +65,6 @@ static void test_refused(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         refused(cases[i].p, cases[i].clouds, cases[i].words);
     }
-}
-
-/* Random sampling measures the coverage when asked, of a batch as of one cloud; the draws are the same. */
-static void test_coverage(void **state) {
-    pcgpu_cloud cloud = line();
-    const pcgpu_cloud *const same[] = {&cloud, &cloud};
-    pcgpu_sample_params params;
-    pcgpu_sampled one, two[2];
-    pcgpu_sample_params_init(&params);
-    params.method = PCGPU_SAMPLE_RANDOM;
-    params.count = 5;
-    assert_int_equal(pcgpu_sample(context, &cloud, &params, &one), PCGPU_OK);
-    assert_true(isnan(one.coverage));
-    params.coverage = true;
-    assert_int_equal(pcgpu_sample_batch(context, same, 2, &params, two), PCGPU_OK);
-    float farthest = 0;
-    for (int i = 0; i < POINTS; i++) {
-        float nearest = INFINITY;
-        for (int k = 0; k < 5; k++) {
-            nearest = fminf(nearest, fabsf((float)(i - one.indices[k])));
-        }
-        farthest = fmaxf(farthest, nearest);
-    }
-    for (int i = 0; i < 2; i++) {
-        assert_true(two[i].coverage == farthest);
-        assert_memory_equal(two[i].indices, one.indices, 5 * sizeof one.indices[0]);
-        pcgpu_sampled_free(&two[i]);
-    }
-    pcgpu_sampled_free(&one);
-    pcgpu_cloud_free(&cloud);
-}
-
-/* A count as an upper bound: all points where there are fewer, the same picks where there are enough. */
-static void test_at_most(void **state) {
-    pcgpu_cloud cloud = line();
-    pcgpu_sample_params params;
-    pcgpu_sampled exact, most;
-    for (int method = PCGPU_SAMPLE_FPS; method <= PCGPU_SAMPLE_RANDOM; method++) {
-        for (int64_t count = POINTS - 1; count <= POINTS + 1; count++) {
-            pcgpu_sample_params_init(&params);
-            params.method = (pcgpu_sample_method)method;
-            params.count = count < POINTS ? count : POINTS;
-            assert_int_equal(pcgpu_sample(context, &cloud, &params, &exact), PCGPU_OK);
-            params.count = count;
-            params.at_most = true;
-            assert_int_equal(pcgpu_sample(context, &cloud, &params, &most), PCGPU_OK);
-            assert_int_equal(most.count, exact.count);
-            assert_memory_equal(most.indices, exact.indices, (size_t)exact.count * sizeof *exact.indices);
-            pcgpu_sampled_free(&exact);
-            pcgpu_sampled_free(&most);
-        }
-    }
-    static const int32_t seeds[] = {3, 5}; /* seeds are not picked */
-    params.seeds = seeds;
-    params.seed_count = 2;
-    assert_int_equal(pcgpu_sample(context, &cloud, &params, &most), PCGPU_OK);
-    assert_int_equal(most.count, POINTS - 2);
-    pcgpu_sampled_free(&most);
-    pcgpu_cloud_free(&cloud);
 }
 
 /* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
@@ -198,51 +135,6 @@ static void test_empty(void **state) {
     refused_of(&none, &params, "no usable points among 0 records");
     pcgpu_cloud_free(&some);
     pcgpu_cloud_free(&nan);
-}
-
-/* Draws in pieces of any size, from one pick to all points, and the same file several times. */
-static void test_pieces(void **state) {
-    char name[] = "/tmp/pcgpu-pieces.XXXXXX.bin";
-    const int fd = mkstemps(name, 4);
-    const pcgpu_read_options how = {.struct_size = sizeof how, .fields = 3};
-    pcgpu_cloud cloud = line(), picked, wanted;
-    pcgpu_sampled got, whole;
-    pcgpu_sample_params params;
-    FILE *file = fdopen(fd, "wb");
-    assert_non_null(file);
-    cloud.data[3 * 7] = NAN;
-    memset(cloud.data + 3 * 9, 0, 3 * sizeof(float)); /* the point at the origin a second time */
-    assert_int_equal(fwrite(cloud.data, 3 * sizeof(float), POINTS, file), POINTS);
-    fclose(file);
-    pcgpu_sample_params_init(&params);
-    params.method = PCGPU_SAMPLE_RANDOM;
-    params.drop_origin = true;
-    for (size_t bytes = 1; bytes < 2000; bytes = 5 * bytes + 3) {
-        pcgpu_pieces *pieces;
-        int64_t *wide;
-        assert_int_equal(pcgpu_pieces_open(context, name, &how, bytes, &pieces), PCGPU_OK);
-        for (params.count = 1; params.count <= POINTS - 3; params.count++) {
-            params.seed = (uint64_t)params.count + bytes;
-            assert_int_equal(pcgpu_sample(context, &cloud, &params, &whole), PCGPU_OK);
-            assert_int_equal(pcgpu_cloud_gather(context, &cloud, whole.indices, whole.count, &wanted), PCGPU_OK);
-            assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &wide, &picked), PCGPU_OK);
-            assert_int_equal(got.count, whole.count);
-            assert_memory_equal(got.indices, whole.indices, (size_t)got.count * sizeof *got.indices);
-            assert_memory_equal(picked.data, wanted.data, (size_t)got.count * 3 * sizeof(float));
-            pcgpu_sampled_free(&got);
-            pcgpu_sampled_free(&whole);
-            pcgpu_cloud_free(&picked);
-            pcgpu_cloud_free(&wanted);
-        }
-        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 1 << 20, &got, &wide, &picked),
-                         PCGPU_ERROR_ARGUMENT);
-        assert_null(picked.data);
-        params.count = 5;
-        assert_int_equal(pcgpu_sample_pieces(context, pieces, &params, 100, &got, &wide, &picked), PCGPU_ERROR_MEMORY);
-        pcgpu_pieces_close(pieces);
-    }
-    unlink(name);
-    pcgpu_cloud_free(&cloud);
 }
 
 /* A struct of another version of the headers, or one that no _init made, is refused; a smaller one is not overrun. */
@@ -326,8 +218,7 @@ static void test_old_camera(void **unused) {
 }
 
 int unit_sample(void) {
-    const struct CMUnitTest tests[] = {TEST(test_pieces),      TEST(test_refused),     TEST(test_coverage),
-                                       TEST(test_at_most),     TEST(test_empty),       TEST(test_nothing_left),
+    const struct CMUnitTest tests[] = {TEST(test_refused),     TEST(test_empty),       TEST(test_nothing_left),
                                        TEST(test_struct_size), TEST(test_old_options), TEST(test_old_camera)};
     context = open_context(0);
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
