@@ -21,56 +21,6 @@ static void test_table(void **state) {
     }
 }
 
-static void test_devices(void **state) {
-    const command_info *c = command_by_name("sample");
-    option_values o;
-    options_init(&o, c);
-    assert_true(set(&o, c, "cuda", NULL, &why));
-    assert_true(o.device.device == PCGPU_DEVICE_CUDA && o.device.gpus[0] == 0);
-    assert_true(set(&o, c, "device", "cuda:3", &why));
-    assert_int_equal(o.device.gpus[0], 3);
-    assert_true(set(&o, c, "device", "cuda:3,0,1023", &why));
-    assert_true(o.device.count == 3 && o.device.gpus[0] == 3 && o.device.gpus[1] == 0 && o.device.gpus[2] == 1023);
-    assert_true(set(&o, c, "cuda", "all", &why));
-    assert_true(o.device.all && o.device.device == PCGPU_DEVICE_CUDA);
-    assert_false(set(&o, c, "device", "cuda:0,", &why));
-    assert_true(o.device.all); /* a wrong value changes nothing */
-    assert_true(set(&o, c, "cpu", NULL, &why));
-    assert_true(o.device.device == PCGPU_DEVICE_CPU);
-    options_free(&o);
-}
-
-/* What print shows, parse reads back to the same. */
-static void test_print_round_trip(void **state) {
-    for (int i = 0; command_at(i); i++) {
-        option_values a;
-        options_init(&a, command_at(i));
-        for (int k = 0; option_at(k); k++) {
-            const option_row *row = option_at(k);
-            char *first = NULL;
-            size_t size;
-            FILE *memory = open_memstream(&first, &size);
-            bool any = (row->commands & command_at(i)->bit) && option_print(&a, row, memory);
-            fclose(memory);
-            /* Brackets and quotes belong to JSON. */
-            char bare[256];
-            size_t n = strlen(first);
-            bool quoted = n >= 2 && (first[0] == '"' || first[0] == '[');
-            snprintf(bare, sizeof bare, "%.*s", (int)(quoted ? n - 2 : n), first + quoted);
-            if (any) {
-                option_values b;
-                options_init(&b, command_at(i));
-                assert_true(option_set(&b, row, bare, FROM_FILE, &why));
-                assert_memory_equal((char *)&a.own, (char *)&b.own, sizeof a.own);
-                assert_memory_equal((char *)&a.registration, (char *)&b.registration, sizeof a.registration);
-                options_free(&b);
-            }
-            free(first);
-        }
-        options_free(&a);
-    }
-}
-
 static void test_command_line(void **state) {
     const command_info *c = command_by_name("sample");
     char *words[] = {"a.bin", "-fvm7", "--ratio=0.5", "--start", "3", "-", "-oout.ply", "--cuda", "--", "-x"};
@@ -100,7 +50,6 @@ static void test_closest(void **state) {
 
 int unit_cmd_options(void) {
     commands_use(all_commands);
-    const struct CMUnitTest tests[] = {TEST(test_table), TEST(test_devices), TEST(test_print_round_trip),
-                                       TEST(test_command_line), TEST(test_closest)};
+    const struct CMUnitTest tests[] = {TEST(test_table), TEST(test_command_line), TEST(test_closest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "arrays.h"
 #include "error.h"
+#include "files.h"
 #include "numbers.h"
 #include "report.h"
 #include "transform_file.h"
@@ -42,26 +43,6 @@ static void test_json_strings(void **state) {
         assert_string_equal(made, cases[i].json);
         free(made);
     }
-}
-
-static void test_json_objects(void **state) {
-    char *made = NULL;
-    size_t size;
-    json j = {.out = open_memstream(&made, &size), .first = true};
-    const double values[] = {1, INFINITY, -0.5};
-    json_open(&j, NULL);
-    json_open(&j, "empty");
-    json_close(&j);
-    json_number(&j, "nan", NAN);
-    json_numbers(&j, "list", values, 3);
-    json_integer(&j, "n", INT64_MIN);
-    json_boolean(&j, "yes", true);
-    json_text(&j, "none", NULL);
-    json_close(&j);
-    fclose(j.out);
-    assert_string_equal(made, "{\"empty\": {}, \"nan\": null, \"list\": [1, null, -0.5], \"n\": -9223372036854775808, "
-                              "\"yes\": true, \"none\": null}");
-    free(made);
 }
 
 /* The value of a finite binary16 by the definition. */
@@ -108,28 +89,23 @@ static void test_transform_read(void **state) {
     assert_true(T[3] == 1 && fabs(T[0]) < 1e-7 && fabs(T[4] - 1) < 1e-7);
 }
 
-/* Every format reads back: the matrix formats exactly, quaternions to rounding, for turns about every axis. */
-static void test_transform_round_trip(void **state) {
-    for (int i = 0; i < 200; i++) {
-        double q[4] = {sin(i * 1.1), cos(i * 2.3), sin(i * 3.7 + 1), i % 4 ? cos(i * 0.7) : 0};
-        double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-        char text[512];
-        reason why;
-        double T[16], back[16];
-        snprintf(text, sizeof text, "%.17g %.17g %.17g %.17g %.17g %.17g %.17g", i * 0.1, -i / 3.0, 1e6, q[0] / norm,
-                 q[1] / norm, q[2] / norm, q[3] / norm);
-        assert_true(read_text(text, T, &why));
-        for (int format = TRANSFORM_MATRIX; format <= TRANSFORM_TUM; format++) {
-            FILE *stream = fmemopen(text, sizeof text, "wb");
-            transform_write(stream, T, (transform_format)format);
-            fclose(stream);
-            assert_true(read_text(text, back, &why));
-            for (int k = 0; k < 16; k++) {
-                assert_true(format == TRANSFORM_TUM ? fabs(T[k] - back[k]) < 1e-14 * 1e6 : T[k] == back[k]);
-                assert_true(k % 4 == 3 || fabs(T[k] - back[k]) < 1e-14);
-            }
-        }
+/* Files in an output folder, by the names of the inputs. */
+static void test_names(void **state) {
+    static const struct {
+        const char *folder, *input, *path;
+    } cases[] = {{"d/", "x/scan.bin", "d/scan.ply"},        {"d", "scan", "d/scan.ply"},
+                 {"d/", "n015.pcd.bin", "d/n015.ply"},      {"d/", "a.b.c", "d/a.b.ply"},
+                 {"/", ".hidden", "/.hidden.ply"},          {"d/", "-", "d/stdin.ply"},
+                 {"d/", ".pcd.bin", "d/.pcd.ply"},          {"d/", "scan.ply.gz", "d/scan.ply"},
+                 {"d/", "x/n015.pcd.bin.gz", "d/n015.ply"}, {"d/", "x.gz", "d/x.ply"},
+                 {"d/", "x/./y/a.csv.gz", "d/y/a.ply"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *made = path_in_folder(cases[i].folder, cases[i].input, ".ply");
+        assert_string_equal(made, cases[i].path);
+        free(made);
     }
+    assert_true(path_is_folder("nowhere/") && path_is_folder(".") && !path_is_folder("nowhere"));
+    assert_true(path_is_stream("-") && path_is_stream("/dev/null") && !path_is_stream("."));
 }
 
 /* Parameters as the caller of the library spells them. */
@@ -154,5 +130,5 @@ static void test_spelling(void **state) {
     }
 }
 
-UNIT_GROUP(cmd_text, NULL, NULL, TEST(test_number_text), TEST(test_json_strings), TEST(test_json_objects),
-           TEST(test_half), TEST(test_transform_read), TEST(test_transform_round_trip), TEST(test_spelling))
+UNIT_GROUP(cmd_text, NULL, NULL, TEST(test_number_text), TEST(test_json_strings), TEST(test_half),
+           TEST(test_transform_read), TEST(test_names), TEST(test_spelling))
