@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     usage warm = {0}, used = {0};
     size_t most = 0;
     int round = 0;
-    for (; round < 4 || seconds() < end; round++) {
+    for (; round < 3 || seconds() < end; round++) {
         job jobs[MOST_THREADS];
         pthread_t ids[MOST_THREADS];
         for (int t = 0; t < threads; t++) {
