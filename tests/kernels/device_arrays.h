@@ -16,9 +16,9 @@ typedef struct device_bed {
 uint32_t random_bits(void);
 float random_unit(void);
 #ifdef DEVICE_EMULATED
-enum { REPEATS = 2, FEW_REPEATS = 2, MOST_ROWS = 8000 };
+enum { REPEATS = 1, FEW_REPEATS = 1, MOST_ROWS = 5000, MOST_COLUMNS = 16 };
 #else
-enum { REPEATS = 1000, FEW_REPEATS = 100, MOST_ROWS = 0 };
+enum { REPEATS = 1000, FEW_REPEATS = 100, MOST_ROWS = 0, MOST_COLUMNS = 64 };
 #endif
 /* Microseconds of the host for a call, over REPEATS of them. */
 double host_us(const device_bed *bed, void (*work)(void *state), void *state);

@@ -112,9 +112,9 @@ void check_device_register(const device_bed *bed, bool few) {
     pcgpu_pair pairs[5 * MOST], on_gpu[5 * MOST];
     pcgpu_register_params params;
     int64_t on_carrier = 0;
-    const int64_t n = bed->quick ? 5000 : 30000;
+    const int64_t n = bed->quick ? 2500 : 30000, more = bed->quick ? 150 : 700;
     for (int i = 0; i < MOST; i++) {
-        here[i] = make_scan(i / 2, n + 700 * i, 3 + i % 3);
+        here[i] = make_scan(i / 2, n + more * i, 3 + i % 3);
         there[i] = send(&here[i]);
     }
     for (int i = 0; i < SCANS; i++) {
@@ -122,8 +122,8 @@ void check_device_register(const device_bed *bed, bool few) {
         const int ways = few ? i == LARGE_CARRIER || i == HOSTILE : bed->quick ? 3 : 6;
         for (int way = bed->quick && !few ? i % 2 : 0; way < ways; way += bed->quick ? 2 : 1) {
             pcgpu_register_params_init(&params);
-            params.max_iterations = 20;
-            params.voxel = way == 1 ? 0.3 : params.voxel;
+            params.max_iterations = bed->quick ? 6 : 20;
+            params.voxel = way != 1 ? params.voxel : bed->quick ? 0.8 : 0.3;
             params.search = way == 2 ? PCGPU_SEARCH_NEVER : way == 5 ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_RESCUE;
             params.drop_origin = way != 2;
             params.keep_carrier = way == 1;
@@ -136,7 +136,7 @@ void check_device_register(const device_bed *bed, bool few) {
     /* Pairs of all kinds by one call, more than a group holds; those that fail stay out. */
     int count = 0;
     pcgpu_register_params_init(&params);
-    params.max_iterations = 20;
+    params.max_iterations = bed->quick ? 6 : 20;
     params.search = PCGPU_SEARCH_NEVER;
     for (int i = 0; i < (few ? 1 : bed->quick ? MOST : 5 * MOST); i++) {
         const int source = i % MOST, target = (i * 7 + 1) % MOST;

@@ -302,7 +302,7 @@ void time_device_sample(const device_bed *bed, const pcgpu_cloud *scan) {
         }
     }
     const int64_t rows = scan->rows < 100000 ? 256 : 16384, m = rows / 16;
-    for (int columns = 4; columns <= 64; columns *= 4) {
+    for (int columns = 4; columns <= MOST_COLUMNS; columns *= 4) {
         float *features = malloc((size_t)(CLOUDS * rows * columns) * sizeof *features);
         fill_records(features, columns, CLOUDS * rows, 0);
         for (int count = 1; count <= CLOUDS; count *= CLOUDS) {

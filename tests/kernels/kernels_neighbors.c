@@ -1,7 +1,7 @@
 /* Neighbours: lists of every back end against a loop over all points, byte for byte. */
 #include "kernels.h"
 
-enum { MOST_ROWS = 500, CLOUDS = 3, INDEX_GUARD = 77 };
+enum { MOST_ROWS = 300, CLOUDS = 3, INDEX_GUARD = 77 };
 
 /* A point of a plain list. */
 typedef struct candidate {

@@ -54,7 +54,7 @@ static void check_normals(test_bed *bed) {
     static const int ks[] = {3, 8, MOST_K};
     pcgpu_cloud cloud;
     const char *name;
-    for (int kind = 0; make_cloud(kind, bed->seed, bed->quick ? 150 : 700, &cloud, &name); kind++) {
+    for (int kind = 0; make_cloud(kind, bed->seed, bed->quick ? 150 : 400, &cloud, &name); kind++) {
         const size_t rows = (size_t)cloud.rows, bytes = rows * 4 * sizeof(float);
         const pcgpu_clouds points = {cloud.data, cloud.columns, 1, cloud.rows, NULL};
         float *want = malloc(bytes + 1), *got = malloc(bytes + 1);
