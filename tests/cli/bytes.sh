@@ -57,6 +57,8 @@ T=../testdata C=../configs P=../prepared S=../prepared/seq D=''
     printf '5 1 0 8 4 3 0.3 Car\n-4,3,0,6,6,4,-2\n' > boxes.txt && mkdir boxes && cp boxes.txt boxes/street.txt && : > boxes/street_moved.txt
     { sed -n 1,2p ../testdata/room/poses_kitti.txt; echo 'nan nan nan nan nan nan nan nan nan nan nan nan'
       sed -n 4p ../testdata/room/poses_kitti.txt; } > gap.txt
+    for i in 0 1; do depths 64 48 "1500 - 20 * $i + i % 64 * 4 + int(i / 64) * 3" > depth$i.pgm; done
+    printf '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0.01 0 1 0 0 0 0 1 0.02\n' > two.txt
     printf '../prepared/%s ../prepared/%s\n' thin_moved.bin thin.bin five.ply five.ply thin.bin thin_moved.bin > pairs.txt
     printf '%s\n' '../testdata/room/frame-000001.png ../testdata/room/frame-000000.png' \
         '../testdata/room/frame-000003.png ../testdata/room/frame-000002.png' > depth_pairs.txt
