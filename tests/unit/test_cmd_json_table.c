@@ -55,8 +55,6 @@ static void errors(void **state) {
         const char *text, *place, *what;
     } rows[] = {{"", ":1:1:", "a value is expected here, and the file ends"},
                 {"{}", ":1:1:", "a list is expected"},
-                {"[1]", ":1:2:", "an object is expected"},
-                {"[{}]", ":1:3:", "no \"s\""},
                 {"[{\"s\":\"a\",\"n\":1}]", ":1:16:", "no \"l\""},
                 {"[{\"s\":1}]", ":1:7:", "a string is expected"},
                 {"[{\"n\":\"1\"}]", ":1:7:", "a number is expected"},
@@ -68,12 +66,8 @@ static void errors(void **state) {
                 {"[{\"s\":\"\\ud800x\"}]", ":1:14:", "a pair of surrogates"},
                 {"[{\"s\":\"\\u0000\"}]", ":1:7:", "a zero byte"},
                 {"[\n{\"x\" 1}]", ":2:6:", "a colon"},
-                {"[{\"x\":nul}]", ":1:10:", "a value"},
                 {"[{\"x\":[1 2]}]", ":1:10:", "a comma or the end of the list"},
                 {"[{\"x\":{\"y\"}}]", ":1:11:", "a colon"},
-                {"[,]", ":1:2:", "a value"},
-                {"[{,}]", ":1:3:", "a string"},
-                {"[{\"x\":-}]", ":1:8:", "a number"},
                 {"[{\"s\":\"\\ud800\\u0000\"}]", ":1:20:", "a pair of surrogates"},
                 {"[] x", ":1:4:", "the end of the file"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -48,22 +48,6 @@ static void test_turn(void **unused) {
     }
 }
 
-/* Tiles of small levels have fewer rows, so that there are as many of them as for a large one. */
-static void test_loads(void **unused) {
-    static const struct {
-        int width, height, loads;
-    } cases[] = {{640, 480, 8}, {320, 240, 2}, {160, 120, 2},  {424, 240, 4}, {1, 1, 2},
-                 {512, 424, 8}, {320, 200, 2}, {1280, 960, 8}, {400, 300, 4}};
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        pc_depth_level l;
-        pc_depth_level_init(&l, 1, cases[i].width, cases[i].height, 500, 500, 100, 100);
-        assert_int_equal(l.loads, cases[i].loads);
-        assert_true(l.rows % l.loads == 0);
-        assert_true(l.loads == PC_DEPTH_FEWEST_LOADS || pc_depth_groups(&l, l.loads / 2) > PC_DEPTH_BUSY);
-        assert_true(l.loads == PC_DEPTH_LOADS || pc_depth_groups(&l, l.loads) <= PC_DEPTH_BUSY);
-    }
-}
-
 /* A path at a level whose steps may be 1 mm and 0.001 radian long, three steps on its way. */
 static pc_depth_optimizer a_path(void) {
     pc_depth_optimizer p = {.levels = 1,
@@ -120,4 +104,4 @@ static void test_returns(void **unused) {
     assert_true(p.step.t[0] == (float)best.t[0]);
 }
 
-UNIT_GROUP(icp, NULL, NULL, TEST(test_nearest), TEST(test_turn), TEST(test_loads), TEST(test_returns))
+UNIT_GROUP(icp, NULL, NULL, TEST(test_nearest), TEST(test_turn), TEST(test_returns))

@@ -223,7 +223,9 @@ static void test_depth_camera(void **state) {
     assert_string_equal(pcgpu_last_error(io.context),
                         "the image has 3 x 2 pixels and the camera 640 x 480; give the camera of this image");
     pcgpu_depth none;
-    assert_int_equal(pcgpu_read_depth(io.context, stdin, "a.ply", NULL, &none), PCGPU_ERROR_ARGUMENT);
+    FILE *f = tmpfile();
+    assert_int_equal(pcgpu_read_depth(io.context, f, "a.ply", NULL, &none), PCGPU_ERROR_ARGUMENT);
+    fclose(f);
     assert_string_equal(pcgpu_last_error(io.context), "a.ply: ply cannot hold a depth image; use png or pgm");
 }
 

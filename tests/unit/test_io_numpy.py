@@ -133,20 +133,6 @@ def test_read():
         assert got.tobytes() == points.tobytes(), name
 
 
-def test_errors():
-    cases = [
-        (np.zeros((5, 2), np.float32), "its shape is (5, 2)"), (np.zeros((2, 3, 4), np.float32), "its shape is (2, 3, 4)"),
-        (np.zeros(5, [("x", "f4"), ("y", "f4")]), "points have no 'z'"), (np.zeros((), [("x", "f4")]), "its shape is ()"),
-        (np.zeros(5, [("x", "f4"), ("name", "S5")]), "its field 'name' has the type '|S5'"),
-        (np.zeros(5, [("x", "f4"), ("y", ">f4")]), "its field 'y' has the type '>f4', and another byte order"),
-        (np.zeros(5, [("xyz", "f4", 3)]), "a field that is not one number"), (np.zeros((5, 65), np.float32), "3 to 64 columns"),
-    ]
-    for array, sentence in cases:
-        np.save("in.npy", array)
-        log = convert("in.npy", code=1)
-        assert log.startswith("pcgpu: in.npy: ") and sentence in log, log
-
-
 def test_indices():
     """Every integer type and byte order that NumPy writes, as one dimension or as one column."""
     np.column_stack([np.arange(100)**2, np.zeros((100, 2))]).astype("<f4").tofile("line.bin")

@@ -71,23 +71,6 @@ static void test_pcd_color(void **state) {
     }
 }
 
-/* A line may be short: a colour is one value of text. */
-static void test_pcd_short_lines(void **state) {
-    enum { LINES = 50 };
-    static const char head[] = "VERSION 0.7\nFIELDS x y z rgba\nSIZE 4 4 4 4\nTYPE F F F U\nPOINTS 50\nDATA ascii\n";
-    char text[sizeof head + 8 * LINES];
-    pcgpu_cloud cloud;
-    memcpy(text, head, sizeof head);
-    for (int i = 0; i < LINES; i++) {
-        memcpy(text + sizeof head - 1 + 8 * i, "1 2 3 4\n", 8);
-    }
-    io_read_good("pcd", text, sizeof text - 1, &cloud);
-    assert_int_equal(cloud.rows, LINES);
-    assert_int_equal(cloud.columns, 7);
-    assert_true(cloud.data[7 * (LINES - 1) + 5] == 4);
-    pcgpu_cloud_free(&cloud);
-}
-
 /* Field after field; the zeros of x are one literal and one overlapping copy. */
 static size_t make_compressed(char *out, const char *points, uint32_t packed, uint32_t expanded) {
     static const unsigned char runs[] = {
@@ -128,5 +111,4 @@ static void test_pcd_compressed(void **state) {
     io_read_bad("pcd", data, size - 60, "bytes of compressed data; it is cut short");
 }
 
-UNIT_GROUP(io_pcd, io_set_up, io_tear_down, TEST(test_pcd_times), TEST(test_pcd_color), TEST(test_pcd_short_lines),
-           TEST(test_pcd_compressed))
+UNIT_GROUP(io_pcd, io_set_up, io_tear_down, TEST(test_pcd_times), TEST(test_pcd_color), TEST(test_pcd_compressed))

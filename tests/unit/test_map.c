@@ -1,5 +1,5 @@
-/* Maps: the same in memory and on disk, labels, arguments. Sums, normals and what was seen through are those of NumPy in
- * tests/oracle/test_maps.py, existing maps and changes in tests/scene/into.sh. */
+/* Maps: labels, and arguments. tests/oracle/test_maps.py has sums, normals and what was seen through, tests/scene/into.sh
+ * existing maps, changes, threads and disks. */
 #include "unit.h"
 
 static const double identity[16] = {[0] = 1, [5] = 1, [10] = 1, [15] = 1};
@@ -44,47 +44,6 @@ static const float *row_of(const fixture *f, int64_t i) {
 static float jitter(uint32_t *state) {
     *state = *state * 1664525u + 1013904223u;
     return (float)(*state >> 8) / 16777216.0f - 0.5f;
-}
-
-/* A random walk of scans, far from the origin; some voxels are left and met again. */
-static fixture random_map(int threads, int64_t memory) {
-    enum { POINTS = 4000, SCANS = 40 };
-    fixture f = open_map(threads, 0.1, memory);
-    float *rows = malloc(POINTS * 4 * sizeof *rows);
-    uint32_t seed = 7;
-    for (int scan = 0; scan < SCANS; scan++) {
-        double T[16];
-        memcpy(T, identity, sizeof T);
-        T[3] = 3000.0 + 40.0 * fabs(20.0 - scan);
-        T[7] = -5.0e5;
-        for (int i = 0; i < 4 * POINTS; i++) {
-            rows[i] = 30.0f * jitter(&seed);
-        }
-        add(&f, rows, POINTS, T);
-    }
-    free(rows);
-    finish(&f);
-    return f;
-}
-
-/* The same bytes whatever the threads, and wherever the voxels were. */
-static void test_disk(void **state) {
-    pcgpu_map_stats stats;
-    fixture one = random_map(1, 0);
-    assert_true(one.points->offset[0] != 0 && fabs(one.points->offset[1] + 5e5) < 30 && one.points->offset[2] == 0);
-    for (int threads = 1; threads < 4; threads += 2) {
-        for (int64_t memory = 1 << 20; memory <= 1 << 22; memory *= 4) {
-            fixture other = random_map(threads, memory);
-            pcgpu_map_get_stats(other.map, &stats);
-            assert_true(stats.on_disk > 1 << 20);
-            assert_int_equal(other.points->rows, one.points->rows);
-            assert_memory_equal(other.points->offset, one.points->offset, sizeof one.points->offset);
-            assert_memory_equal(other.points->data, one.points->data,
-                                (size_t)one.points->rows * (size_t)one.points->columns * sizeof(float));
-            close_map(&other);
-        }
-    }
-    close_map(&one);
 }
 
 /* The label of most points of a voxel, the lower on ties, in voxels of several records, in memory and on disk; no
@@ -200,4 +159,4 @@ static void test_into_arguments(void **state) {
     close_map(&f);
 }
 
-UNIT_GROUP(map, NULL, NULL, TEST(test_disk), TEST(test_labels), TEST(test_arguments), TEST(test_into_arguments))
+UNIT_GROUP(map, NULL, NULL, TEST(test_labels), TEST(test_arguments), TEST(test_into_arguments))

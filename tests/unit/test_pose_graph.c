@@ -1,4 +1,4 @@
-/* Pose graphs whose solution is known, and hostile ones; tests/oracle/test_loops.py has a dense solution of real ones. */
+/* Pose graphs whose solution is known, and hostile ones; tests/oracle/test_loops.py solves those of drives densely. */
 #include "unit.h"
 
 enum { MOST_POSES = 64, MOST_EDGES = 128 };

@@ -1,6 +1,6 @@
-/* Depth frames through the library: scenes whose answer is known, those that have none, and wrong arguments. */
+/* Depth frames through the library: any role and order, wrong arguments. tests/oracle/test_register_depth.py has scenes
+ * whose answer is known. */
 #include "unit.h"
-#include "projective.h"
 
 enum { W = 320, H = 240 };
 
@@ -10,32 +10,12 @@ static pcgpu_camera camera;
 static pcgpu_register_depth_params params;
 static pcgpu_context *context;
 
-/* Depth of a ray through a corner with a ball in it, from a camera that has moved by `shift`; float64, metres. */
-static double depth_of(double x, double y, const double shift[3], bool corner) {
-    const double walls[3] = {1.1, 0.8, 2.5}, ray[3] = {x, y, 1.0}, ball[3] = {0.1, 0.2, 1.8};
-    double best = INFINITY, d[3], a2 = 0, b2 = 0, c = -0.16;
-    for (int k = corner ? 0 : 2; k < 3; k++) {
-        const double t = (walls[k] - shift[k]) / ray[k];
-        best = t > 0 && t < best ? t : best;
-    }
-    for (int k = 0; k < 3; k++) {
-        d[k] = shift[k] - ball[k];
-        a2 += ray[k] * ray[k];
-        b2 += ray[k] * d[k];
-        c += d[k] * d[k];
-    }
-    const double root = b2 * b2 - a2 * c, t = corner && root > 0 ? (-b2 - sqrt(root)) / a2 : -1;
-    return t > 0 && t < best ? t : best;
-}
-
-static void render(uint16_t *data, const double shift[3], bool corner) {
+/* Waves, seen from a little aside. */
+static void render(uint16_t *data, int aside) {
     for (int i = 0; i < W * H; i++) {
-        const double x = (i % W - camera.cx) / camera.fx, y = (i / W - camera.cy) / camera.fy;
-        data[i] = (uint16_t)(depth_of(x, y, shift, corner) * camera.depth_scale + 0.5);
+        data[i] = (uint16_t)(9000.0 + 400.0 * sin((i % W + aside) / 20.0) + 300.0 * cos((double)(i / W) / 15.0));
     }
 }
-
-static const double origin[3] = {0, 0, 0}, moved[3] = {0.02, -0.01, 0.015};
 
 static int setup(void **state) {
     context = open_context(2);
@@ -45,21 +25,14 @@ static int setup(void **state) {
     camera.cy = 119.5;
     camera.depth_scale = 5000;
     pcgpu_register_depth_params_init(&params);
-    render(a_data, moved, true);
-    render(b_data, origin, true);
+    render(a_data, 2);
+    render(b_data, 0);
     return 0;
 }
 
 static int teardown(void **state) {
     pcgpu_close(context);
     return 0;
-}
-
-static void expect_moved(const pcgpu_registration *r, double tolerance) {
-    for (int k = 0; k < 3; k++) {
-        assert_true(fabs(r->T_target_source[4 * k + 3] - moved[k]) < tolerance);
-        assert_true(fabs(r->T_target_source[5 * k] - 1.0) < tolerance);
-    }
 }
 
 /* Frames are made once and used in any role and order, while others come and go. */
@@ -88,29 +61,6 @@ static void test_frames(void **state) {
     pcgpu_frame_free(context, target);
     pcgpu_frame_free(context, source);
     pcgpu_frame_free(context, NULL);
-}
-
-/* A model as ray casting gives it: exact vertices and normals, those facing either way. */
-static void test_model(void **state) {
-    static float vertices[3 * W * H];
-    for (int i = 0; i < W * H; i++) {
-        const double x = (i % W - camera.cx) / camera.fx, y = (i / W - camera.cy) / camera.fy;
-        const double z = depth_of(x, y, origin, true), p[3] = {x * z, y * z, z};
-        for (int k = 0; k < 3; k++) {
-            vertices[3 * i + k] = i % 50 ? (float)p[k] : NAN;
-        }
-    }
-    const pc_maps maps = {.width = W, .height = H, .vertices = vertices};
-    pcgpu_frame *source, *model;
-    pcgpu_registration r;
-    assert_int_equal(pcgpu_frame_create(context, &a, &camera, &params, &source), PCGPU_OK);
-    assert_int_equal(pc_frame_of_maps(context, source->backend, &maps, false, &camera, 3, &model), PCGPU_OK);
-    assert_int_equal(pcgpu_register_frames(context, source, model, &params, &r), PCGPU_OK);
-    assert_string_equal(r.converged ? "" : r.reason, "");
-    expect_moved(&r, 3e-4); /* planes lie below curved surfaces, in both */
-    assert_true(r.target_points > 70000 && r.target_points < W * H);
-    pcgpu_frame_free(context, model);
-    pcgpu_frame_free(context, source);
 }
 
 static void refuse(const pcgpu_depth *source, const pcgpu_depth *target, const char *what) {
@@ -153,31 +103,5 @@ static void test_arguments(void **state) {
     assert_null(frame);
 }
 
-/* What has no answer says why. */
-static void test_outcomes(void **state) {
-    static uint16_t none[W * H];
-    const pcgpu_depth zero = {W, H, none, NULL}, tiny = {1, 1, a_data, NULL};
-    pcgpu_registration r;
-    assert_int_equal(pcgpu_register_depth(context, &zero, &zero, &camera, NULL, &params, &r), PCGPU_OK);
-    assert_true(!r.converged && strstr(r.reason, "the source has 0 pixels") && r.T_target_source[0] == 1.0);
-    assert_int_equal(pcgpu_register_depth(context, &tiny, &tiny, &camera, NULL, &params, &r), PCGPU_OK);
-    assert_true(!r.converged && r.levels == 1);
-    params.init[3] = 100.0;
-    assert_int_equal(pcgpu_register_depth(context, &a, &b, &camera, NULL, &params, &r), PCGPU_OK);
-    assert_true(!r.converged && strstr(r.reason, "no overlap") && r.T_target_source[3] == 100.0);
-    params.init[3] = 0.0;
-    params.min_score = 1.0;
-    assert_int_equal(pcgpu_register_depth(context, &a, &b, &camera, NULL, &params, &r), PCGPU_OK);
-    assert_false(r.converged);
-    params.min_score = 0.4;
-    render(a_data, moved, false); /* a wall leaves three directions open; the fourth is found nevertheless */
-    render(b_data, origin, false);
-    assert_int_equal(pcgpu_register_depth(context, &a, &b, &camera, NULL, &params, &r), PCGPU_OK);
-    assert_true(!r.converged && r.degenerate && strstr(r.reason, "leaves a direction open"));
-    assert_string_equal(r.unconstrained, "translation along x, translation along y, rotation about z");
-    assert_true(fabs(r.T_target_source[11] - moved[2]) < 5e-4);
-}
-
 UNIT_GROUP(register_depth, NULL, NULL, TEST_BETWEEN(test_frames, setup, teardown),
-           TEST_BETWEEN(test_model, setup, teardown), TEST_BETWEEN(test_arguments, setup, teardown),
-           TEST_BETWEEN(test_outcomes, setup, teardown))
+           TEST_BETWEEN(test_arguments, setup, teardown))
