@@ -67,32 +67,6 @@ static void test_refused(void **state) {
     }
 }
 
-/* All points as seeds: nothing is left for a count, and a least distance finds nothing. */
-static void test_nothing_left(void **state) {
-    pcgpu_cloud cloud = line();
-    int32_t seeds[POINTS];
-    pcgpu_sample_params params;
-    pcgpu_sampled got;
-    for (int i = 0; i < POINTS; i++) {
-        seeds[i] = POINTS - 1 - i;
-    }
-    pcgpu_sample_params_init(&params);
-    params.seeds = seeds;
-    params.seed_count = POINTS;
-    params.min_distance = 0.5f;
-    assert_int_equal(pcgpu_sample(context, &cloud, &params, &got), PCGPU_OK);
-    assert_int_equal(got.count, 0);
-    assert_true(got.coverage == 0);
-    pcgpu_sampled_free(&got);
-    params.count = 1;
-    assert_int_equal(pcgpu_sample(context, &cloud, &params, &got), PCGPU_OK); /* an upper bound here */
-    assert_int_equal(got.count, 0);
-    pcgpu_sampled_free(&got);
-    params.min_distance = 0;
-    refused(params, 1, "count 1 exceeds the 0 usable points that are no seeds");
-    pcgpu_cloud_free(&cloud);
-}
-
 /* Clouds without points between others: no pick of these, and the picks of the others are their own. */
 static void test_empty(void **state) {
     pcgpu_cloud some = line(), none = {.columns = 3}, nan = line();
@@ -218,8 +192,8 @@ static void test_old_camera(void **unused) {
 }
 
 int unit_sample(void) {
-    const struct CMUnitTest tests[] = {TEST(test_refused),     TEST(test_empty),       TEST(test_nothing_left),
-                                       TEST(test_struct_size), TEST(test_old_options), TEST(test_old_camera)};
+    const struct CMUnitTest tests[] = {TEST(test_refused), TEST(test_empty), TEST(test_struct_size),
+                                       TEST(test_old_options), TEST(test_old_camera)};
     context = open_context(0);
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     pcgpu_close(context);
