@@ -1,5 +1,5 @@
-/* Maps: labels, and arguments. tests/oracle/test_maps.py has sums, normals and what was seen through, tests/scene/into.sh
- * existing maps, changes, threads and disks. */
+/* Maps: labels, and arguments. tests/oracle/test_maps.py has sums, normals and what was seen through;
+ * tests/scene/into.sh existing maps, changes, threads and disks. */
 #include "unit.h"
 
 static const double identity[16] = {[0] = 1, [5] = 1, [10] = 1, [15] = 1};
