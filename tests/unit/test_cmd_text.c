@@ -45,6 +45,26 @@ static void test_json_strings(void **state) {
     }
 }
 
+static void test_json_objects(void **state) {
+    char *made = NULL;
+    size_t size;
+    json j = {.out = open_memstream(&made, &size), .first = true};
+    const double values[] = {1, INFINITY, -0.5};
+    json_open(&j, NULL);
+    json_open(&j, "empty");
+    json_close(&j);
+    json_number(&j, "nan", NAN);
+    json_numbers(&j, "list", values, 3);
+    json_integer(&j, "n", INT64_MIN);
+    json_boolean(&j, "yes", true);
+    json_text(&j, "none", NULL);
+    json_close(&j);
+    fclose(j.out);
+    assert_string_equal(made, "{\"empty\": {}, \"nan\": null, \"list\": [1, null, -0.5], \"n\": -9223372036854775808, "
+                              "\"yes\": true, \"none\": null}");
+    free(made);
+}
+
 /* The value of a finite binary16 by the definition. */
 static double half_value(uint16_t h) {
     int exponent = h >> 10 & 31, mantissa = h & 1023;
@@ -130,5 +150,5 @@ static void test_spelling(void **state) {
     }
 }
 
-UNIT_GROUP(cmd_text, NULL, NULL, TEST(test_number_text), TEST(test_json_strings), TEST(test_half),
-           TEST(test_transform_read), TEST(test_names), TEST(test_spelling))
+UNIT_GROUP(cmd_text, NULL, NULL, TEST(test_number_text), TEST(test_json_strings), TEST(test_json_objects),
+           TEST(test_half), TEST(test_transform_read), TEST(test_names), TEST(test_spelling))
