@@ -6,6 +6,11 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 fail() { echo "FAIL: $1" >&2; exit 1; }
+# runs OPTIONS: whether the program runs with these, such as --cuda, on a scan of one point, one.bin.
+runs() {
+    printf '\000\000\200?\000\000\200?\000\000\200?\000\000\000\000' > one.bin
+    "$pcgpu" sample "$@" -m 1 one.bin -o first.bin 2> why || { tail -n 1 why; return 1; }
+}
 # off TRAJECTORY TRUTH: of each pose, metres and degrees that it is off, and the way so far in metres; nan where there is no pose.
 off() {
     paste -d ' ' "$1" "$2" | awk '

@@ -7,14 +7,11 @@ frames=${2:-120} steps=${3:-500}
 [ $# -lt 3 ] && set -- || shift 3
 references=${*:-previous keyframe model}
 
+runs --cuda || exit 77
+
 mkdir still moving
 "$drive" --frames "$frames" --steps "$steps" still
 "$drive" --frames "$frames" --steps "$steps" --moving 1 --seed 7 moving
-head -c 16 still/000000.bin > one.bin
-if ! "$pcgpu" sample --cuda -m 1 one.bin -o first.bin 2> why; then
-    tail -n 1 why
-    exit 77
-fi
 
 # Code 4: some scans are lost, which is meant.
 track() { # track FILE OPTION... SCAN...
