@@ -1,15 +1,15 @@
 #!/bin/sh
 # into.sh DRIVE: a session begins in the map of an earlier one, leaves it, and extends it; what has changed where other cars are
-# parked; the same bytes from one thread and from several, in memory and on disk. 10 s.
+# parked; the same bytes from one thread and from several, in memory and on disk.
 . "$(dirname "$0")/begin.sh"
 
 awk 'BEGIN { for (i = 0; i < 100; i++) { a = i < 60 ? 0 : (i - 60) / 50; s = a > 0 ? 50 * sin(a) : 0
     printf "%.4f %.12g 0 %.12g %.12g 0 1 0 0 %.12g 0 %.12g %.12g\n", i / 10, cos(a), sin(a), 50 * (1 - cos(a)), -sin(a), cos(a),
         i < 60 ? i : 60 + s } }' > path.txt
 mkdir mapping same changed
-"$drive" --path path.txt --frames 50 --steps 250 mapping
-"$drive" --path path.txt --first 20 --origin 0 --frames 60 --steps 200 --seed 7 same
-"$drive" --path path.txt --first 10 --origin 0 --frames 35 --steps 250 --seed 7 --exchange 0.4 changed
+"$drive" --path path.txt --frames 45 --steps 200 mapping
+"$drive" --path path.txt --first 20 --origin 0 --frames 45 --steps 200 --seed 7 same
+"$drive" --path path.txt --first 10 --origin 0 --frames 35 --steps 200 --seed 7 --exchange 0.4 changed
 "$pcgpu" odometry -q --cpu mapping/*.bin --trajectory mapping.txt -o map.ply
 cp map.ply before.ply
 
@@ -46,7 +46,8 @@ rows same.ply | head -c "$bytes" | cmp - old
 # In the map, the poses are those that --map finds, and no voxel has disappeared in which the session has a point.
 "$pcgpu" odometry -q --cpu --map map.ply changed/*.bin --trajectory in_map.txt -o session.ply
 cmp changed.txt in_map.txt
-for name in session changed.changes; do "$pcgpu" convert -q $name.ply -o $name.csv; done
+"$pcgpu" convert -q session.ply --columns x,y,z -o session.csv
+"$pcgpu" convert -q changed.changes.ply -o changed.changes.csv
 awk -F, 'function cell(v) { v /= 0.1; return v < int(v) ? int(v) - 1 : int(v) }
     FNR > 1 { key = cell($1) " " cell($2) " " cell($3) }
     FNR > 1 && NR == FNR { has[key] = 1 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # localize.sh DRIVE: a map of 240 m around a block from scans at their true poses, and later drives localized in it: how far
-# the poses are off; the start anywhere in the map; the same bytes from one thread and from several; a sensor that
-# moves during a sweep; another block. 8 s.
+# the poses are off; the start anywhere in the map; a sensor that moves during a sweep; another block. maps_equal.sh has other
+# numbers of threads.
 . "$(dirname "$0")/begin.sh"
 
 # errors NAME POSES TRUTH FEWEST: at least so many poses, and all within 2 cm and 0.05 degree of the truth.
@@ -19,7 +19,7 @@ errors() {
 mkdir mapping later moving elsewhere
 "$drive" --frames 40 --step 6 --steps 500 mapping
 "$drive" --frames 60 --step 3.7 --steps 500 --seed 4711 later
-"$drive" --frames 40 --step 0.7 --steps 500 --seed 815 --moving 1 moving
+"$drive" --frames 20 --step 0.7 --steps 500 --seed 815 --moving 1 moving
 "$drive" --frames 3 --step 20 --steps 500 --layout 9 elsewhere
 k=0
 while read -r pose; do
@@ -30,10 +30,9 @@ done < mapping/poses.txt
 "$pcgpu" convert --merge at_*.bin -o all.ply
 "$pcgpu" voxelize --features mean --voxel-size 0.1 --range auto --max-voxels 0 all.ply -o map.ply
 
-"$pcgpu" odometry --cpu --map map.ply later/*.bin --trajectory auto.txt
-errors 'later' auto.txt later/poses.txt 60
-"$pcgpu" odometry --cpu --threads 1 --map map.ply later/*.bin --trajectory one.txt
-cmp one.txt auto.txt
+"$pcgpu" odometry --cpu --map map.ply later/0000[0-2]*.bin --trajectory auto.txt
+head -n 30 later/poses.txt > later.txt
+errors 'later' auto.txt later.txt 30
 
 # Each of these is searched in the whole map.
 k=0
@@ -48,7 +47,7 @@ errors 'starts' starts.txt starts_truth.txt 6
 "$pcgpu" odometry --cpu --fields 5 --deskew time --map map.ply moving/*.bin --trajectory moving.txt
 tail -n +2 moving.txt > without_first.txt
 tail -n +2 moving/poses.txt > truth.txt
-errors 'deskewed' without_first.txt truth.txt 39
+errors 'deskewed' without_first.txt truth.txt 19
 
 # Another block has no place in the map.
 status=0
