@@ -15,7 +15,7 @@ static scene block, elsewhere;
 static float points[MOST_STEPS * SCENE_BEAMS * 4];
 static pcgpu_cloud map, scans[SCANS];
 static double truth[SCANS][16];
-static int steps = MOST_STEPS;
+static int steps = MOST_STEPS, count = SCANS;
 static bool extends; /* scans join the map */
 
 /* ---- a scene ----------------------------------------------------------------------------------------------------- */
@@ -82,7 +82,7 @@ static pcgpu_odometry_params params_of(pcgpu_search how) {
 
 static int add_scans(pcgpu_odometry *o, double poses[SCANS][16], pcgpu_odometry_frame *frames) {
     int good = 0;
-    for (int i = 0; i < SCANS; i++) {
+    for (int i = 0; i < count; i++) {
         const pcgpu_status status = pcgpu_odometry_add(o, &scans[i], i, &frames[i]);
         expect(status == PCGPU_OK, "sequence", "adding", pcgpu_last_error(o->context), i);
         good += frames[i].good;
@@ -135,7 +135,7 @@ static void check_poses(void) {
 
 /* Scans of another block are lost; the next ones are found where the car is then. */
 static void check_search(void) {
-    static const struct form { int threads, simd_limit; } forms[] = {{2, 0}, {3, 1}, {1, 2}};
+    static const struct form { int threads, simd_limit; } forms[] = {{2, 1}, {3, 2}};
     const pcgpu_odometry_params p = params_of(PCGPU_SEARCH_ALWAYS);
     const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
     expect(good == SCANS - (BACK - LOST), "search", "poses", "all but two", good);
@@ -145,7 +145,7 @@ static void check_search(void) {
         expect(frames[i].relocalized == (i == BACK), "search", "found again", "which", i);
         expect(frames[i].good || frames[i].registration.reason[0], "search", "lost", "a reason", i);
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 2; i++) {
         run(open_context(PCGPU_DEVICE_CPU, forms[i].threads, forms[i].simd_limit), &p, others, unused);
         expect(memcmp(poses, others, sizeof poses) == 0, "search", "threads and vectors", "the same bytes", i);
     }
@@ -226,26 +226,27 @@ static void check_extended(void) {
 }
 
 static void check_cuda(void) {
-    for (int i = 0; i < 3; i++) {
-        make_scans(i == 1);
-        if (i == 2) {
+    for (int i = 0; i < 2; i++) {
+        make_scans(i == 0);
+        if (i == 1) {
             extend_map(true);
         }
-        const pcgpu_odometry_params p = params_of(i == 1 ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
+        const pcgpu_odometry_params p = params_of(i == 0 ? PCGPU_SEARCH_ALWAYS : PCGPU_SEARCH_NEVER);
         const int good = run(open_context(PCGPU_DEVICE_CPU, 1, 0), &p, poses, frames);
         run(open_context(PCGPU_DEVICE_CUDA, 1, 0), &p, others, unused);
         expect(good > 0 && memcmp(poses, others, sizeof poses) == 0, "cuda", "poses", "those of the CPU", i);
-        for (int k = 0; k < SCANS; k++) {
+        for (int k = 0; k < count; k++) {
             expect(frames[k].registration.score == unused[k].registration.score &&
                        frames[k].attempts == unused[k].attempts,
                    "cuda", "scores", "those of the CPU", k);
         }
-        printf("cuda: %d of %d poses\n", good, SCANS);
+        printf("cuda: %d of %d poses\n", good, count);
     }
 }
 
 void test_localize(bool cuda, char **options) {
     steps = options[0] ? 120 : MOST_STEPS;
+    count = options[0] ? BACK + 1 : SCANS;
     scene_block(&block, 1);
     scene_block(&elsewhere, 9);
     make_map();

@@ -302,8 +302,8 @@ void test_model(bool cuda, char **options) {
         int levels;
         int64_t most;
     } forms[] = {{3, 200}, {4, 5}, {1, 1}, {6, INT32_MAX}};
-    const int steps = options[0] ? atoi(options[0]) : 120;
-    const int64_t points = options[0] && options[1] ? atoll(options[1]) : 12000;
+    const int steps = options[0] ? atoi(options[0]) : 60;
+    const int64_t points = options[0] && options[1] ? atoll(options[1]) : 8000;
     if (points < 1 || points > MOST_POINTS) {
         fprintf(stderr, "model: 1 to %d points\n", MOST_POINTS);
         exit(2);

@@ -137,8 +137,8 @@ static void check_poses(int reference) {
     expect(good == SCANS, names[reference], "poses", "all scans have one", good);
     expect(farthest(poses, truth) < 0.004, names[reference], "poses", "near the truth", 0);
     expect(frames[0].attempts == 0 && frames[1].attempts == 1, names[reference], "attempts", "none, then one", 0);
-    const struct form { int threads, simd_limit; } forms[] = {{2, 0}, {3, 1}, {1, 2}};
-    for (int i = 0; i < 3; i++) {
+    const struct form { int threads, simd_limit; } forms[] = {{2, 1}, {3, 2}};
+    for (int i = 0; i < 2; i++) {
         run(&p, forms[i].threads, forms[i].simd_limit, others, NULL);
         expect(memcmp(poses, others, sizeof poses) == 0, names[reference], "threads and vectors", "the same bytes", i);
     }
@@ -473,13 +473,11 @@ static void check_refusals(void) {
 static void check_icp(void) {
     static double poses[SCANS][16];
     make_scans(false, 0.2);
-    for (int r = 0; r < 2; r++) {
-        pcgpu_odometry_params p = params_of(r);
-        p.registration.method = PCGPU_REGISTER_PLANE;
-        int good = run(&p, 2, 0, poses, NULL);
-        printf("plane, %s: at most %.1f mm off\n", names[r], 1e3 * farthest(poses, truth));
-        expect(good == SCANS && farthest(poses, truth) < 0.1, names[r], "plane", "near the truth", good);
-    }
+    pcgpu_odometry_params p = params_of(PCGPU_REFERENCE_KEYFRAME);
+    p.registration.method = PCGPU_REGISTER_PLANE;
+    const int good = run(&p, 2, 0, poses, NULL);
+    printf("plane: at most %.1f mm off\n", 1e3 * farthest(poses, truth));
+    expect(good == SCANS && farthest(poses, truth) < 0.1, "plane", "keyframe", "near the truth", good);
 }
 
 /* Coordinates that are far away. */
@@ -516,7 +514,6 @@ typedef struct variant {
 } variant;
 
 static const variant variants[] = {
-    {"plain", PCGPU_DESKEW_NONE, 3.0, 80.0, false, false, false},
     {"lost scans", PCGPU_DESKEW_NONE, 3.0, 80.0, true, false, true},
     {"deskewed", PCGPU_DESKEW_TIME, 3.0, 80.0, true, false, false},
     {"keyframes all the time, a small model", PCGPU_DESKEW_NONE, 0.0, 9.0, false, false, true},
@@ -570,7 +567,7 @@ static void check_cuda(int count, int64_t rows, double voxel) {
         for (int i = 0; i < SCANS; i++) {
             scans[i].rows = rows;
         }
-        for (int r = 0; r < 3; r++) {
+        for (int r = k > 0 && count < SCANS ? 1 : 0; r < 3; r++) { /* of few scans, the previous one once */
             int good = 0;
             for (int c = 0; c < 2; c++) {
                 run_variant(contexts[c], r, v, count, voxel, frames[c]);
@@ -613,8 +610,7 @@ void test_odometry(bool cuda, char **options) {
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
         check_poses(r);
-        check_gaps(r, false, false);
-        check_gaps(r, false, true);
+        check_gaps(r, false, r == PCGPU_REFERENCE_KEYFRAME);
         check_search(r);
     }
     check_open(BARE + 4, 4);

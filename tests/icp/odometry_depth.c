@@ -8,7 +8,7 @@
 #include "projective.h"
 #include "room.h"
 
-enum { FRAMES = 7, WIDTH = 112, LOOP = 120, GROWN = 2048 };
+enum { FRAMES = 5, WIDTH = 112, LOOP = 120, GROWN = 2048 };
 
 static const char *const names[] = {"previous", "keyframe", "model"};
 static pcgpu_camera camera;
@@ -33,7 +33,7 @@ static void make_images(void) {
         images[i] = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t)), NULL};
         room_frame(&room, &pose, &seen, 1, i, images[i].data);
         scene_pose_matrix(&pose, truth[i]);
-        times[i] = i / 30.0 + (i > 4 ? 0.02 : 0.0);
+        times[i] = i / 30.0 + (i > 2 ? 0.02 : 0.0);
     }
     dark = (pcgpu_depth){seen.width, seen.height, calloc(pixels, sizeof(uint16_t)), NULL};
 }

@@ -269,8 +269,8 @@ static void check_together(int kinds, int times) {
 
 /* One pair, for which a context keeps threads, and then several, each of which has a thread: in turns, since what those
  * would do to each other is a matter of luck. */
-static void check_in_turns(pcgpu_device device) {
-    enum { TURNS = 8, TOGETHER = 6, THREADS = 4, POINTS = 9000 };
+static void check_in_turns(pcgpu_device device, int turns) {
+    enum { TOGETHER = 6, THREADS = 4, POINTS = 9000 };
     pcgpu_context *context = open_context(device, THREADS, 0);
     pcgpu_cloud source = make_cloud(CLOUD_PLAIN, POINTS, 4), target = make_cloud(CLOUD_PLAIN, POINTS, 3);
     pcgpu_pair several[TOGETHER];
@@ -284,7 +284,7 @@ static void check_in_turns(pcgpu_device device) {
     for (int i = 0; i < TOGETHER; i++) {
         several[i] = (pcgpu_pair){&source, &target};
     }
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int turn = 0; turn < turns; turn++) {
         bool same = pcgpu_register(context, &source, &target, &params, &results[0]) == status &&
                     pcgpu_register_pairs(context, several, TOGETHER, &params, results) == status;
         for (int i = 0; i < TOGETHER; i++) {
@@ -310,7 +310,7 @@ void test_pairs(bool cuda, char **options) {
         check_paths(0, quick ? QUICK_PAIRS : PAIRS);
         check_clouds(quick ? 2 : 2 * CLOUDS);
         check_together(quick ? 2 : 2 * CLOUDS, 5);
-        check_in_turns(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU);
+        check_in_turns(cuda ? PCGPU_DEVICE_CUDA : PCGPU_DEVICE_CPU, quick ? 2 : 8);
     }
     pcgpu_close(cpu);
 }
