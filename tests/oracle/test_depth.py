@@ -72,15 +72,14 @@ def test_generated(folder):
     smooth[100:120, 50:90] = 65535
     smooth[200:300, 30:60] = random.integers(0, 65536, (100, 30))
     write_pgm(folder / 'a.pgm', smooth)
-    for filters in ((0,), (1,), (2,), (3,), (4,), (0, 1, 2, 3, 4), (4, 3, 2, 1, 0)):
+    for filters in ((0, 1, 2, 3, 4), (4, 3, 2, 1, 0)):
         write_png(folder / 'a.png', smooth, filters)
         equal(f'the decoder of this test, filters {filters}', read_png(folder / 'a.png'), smooth)
         run('voxelize', '--config', config('tum'), '--voxel-size', .01, folder / 'a.png', '-f', '-o', folder / 'png.bin')
         run('voxelize', '--config', config('tum'), '--voxel-size', .01, folder / 'a.pgm', '-f', '-o', folder / 'pgm.bin')
         check((folder / 'png.bin').read_bytes() == (folder / 'pgm.bin').read_bytes(), f'.png with filters {filters}')
     for name in CAMERAS:
-        for file in ('a.png', 'a.pgm'):
-            check(len(compare(folder / file, smooth, name, folder)) > 1000, 'there are points')
+        check(len(compare(folder / 'a.pgm', smooth, name, folder)) > 1000, 'there are points')
     passed('generated images: .png with every filter, .pgm, every camera of configs/')
 
 
@@ -109,17 +108,6 @@ def test_limits(folder):
     passed('depths on the limits, in the order of the pixels')
 
 
-def test_room(folder):
-    """The generator's own frames; test_register_depth.py registers all of these."""
-    frames = sorted((SOURCE / 'testdata' / 'room').glob('frame-*.png'))
-    camera = (640, 480, 525, 525, 319.5, 239.5, 1000, 0, np.inf)
-    for frame in frames:
-        run('voxelize', '--config', frame.parent / 'camera.yaml', '--voxel-size', 200000, '--features', 'points',
-            '--range=-1e5,-1e5,-1e5,1e5,1e5,1e5', frame, '-f', '-o', folder / 'room.npy')
-        equal(f'{frame.name} of the room', np.load(folder / 'room.npy')[0], points(read_png(frame), camera)[0])
-    passed(f'{len(frames)} frames of the room')
-
-
 def test_real(folder):
     for name, file in (('livingroom', 'depth_livingroom/00000.png'), ('livingroom', 'depth_livingroom/00004.png'),
                        ('7scenes', 'depth_7scenes/frame-000000.depth.png')):
@@ -134,6 +122,5 @@ with scratch() as scratch_folder:
     test_configurations()
     test_generated(scratch_folder)
     test_limits(scratch_folder)
-    test_room(scratch_folder)
     test_real(scratch_folder)
 finish()

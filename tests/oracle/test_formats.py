@@ -38,7 +38,7 @@ def compare(what, cloud, columns):
 # ---- text ----
 
 def test_text(folder):
-    points = scan()
+    points = scan(400)
     names = 'x', 'y', 'z', 'reflectance'
     for fmt in '%.18e', '%.9g', '%.3f', '%.6f', '%.17g':
         for delimiter in ' ', ',', ';', '\t', ', ':
@@ -52,8 +52,8 @@ def test_text(folder):
                                         skiprows=1 if header else 0, dtype=str)
                     cloud = read(path)
                     check(cloud.dtype.names == (names if header else ('x', 'y', 'z', 'intensity')), f'names of {fmt} {delimiter!r}')
-                    values = np.array([[f32(v) for v in row] for row in wanted[:500]])
-                    equal(f'text {fmt} {delimiter!r}', np.stack([cloud[n][:500] for n in cloud.dtype.names], 1), values)
+                    values = np.array([[f32(v) for v in row] for row in wanted])
+                    equal(f'text {fmt} {delimiter!r}', np.stack([cloud[n] for n in cloud.dtype.names], 1), values)
     passed('text of NumPy: five formats of numbers, five separators, headers and comments')
     utm = points[:, :3].astype(float).round(3) + [513000, 5403000, 0]
     np.savetxt(folder / 'utm.xyz', utm, '%.3f')
@@ -151,7 +151,7 @@ def test_las_kept(folder):
     rng = np.random.default_rng(6)
     extra = extra_description(29, b'sigma') + extra_description(10, b'range') + extra_description(11, b'pair')
     projection = struct.pack('<H16sHH32s', 0, b'LASF_Projection', 34735, 8, b'') + struct.pack('<4H', 1, 1, 0, 0)
-    for kind, times in [(k, t) for k in (0, 1, 2, 3, 4, 6, 7, 8, 9) for t in ((0., 4000.), (499451., 13.), (2.5e8, 86400.))]:
+    for kind, times in [(k, t) for k in (0, 1, 2, 3, 4, 6, 7, 8, 9) for t in ((0., 4000.), (499451., 13.), (2.5e8, 86400.))[::1 if k < 2 else 2]]:
         minor = 4 if kind >= 6 else 3
         dtype = np.dtype([(f[0], f[1] if 'V' in f[1] else '<' + f[1]) for f in FORMATS[kind]] +
                          [('sigma', '<f4', (3,)), ('range', '<f8'), ('pair', 'u1', (2,))])

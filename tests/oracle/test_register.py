@@ -90,8 +90,7 @@ def test_kitti(folder):
         for method in ('ndt', 'plane', 'gicp'):
             options = ('--method', method)
             compare(folder, f'KITTI {j} onto {i}, {method}', source, target, truth, 0.03, 0.1, *options)
-            compare(folder, f'KITTI {j} onto {i}, {method}, beams corrected', source, target, truth, 0.03, 0.1, *options,
-                    '--set', 'beam-correction=0.205')
+        compare(folder, f'KITTI {j} onto {i}, beams corrected', source, target, truth, 0.03, 0.1, '--set', 'beam-correction=0.205')
 
 
 def rigid(metres, degrees, rng):
@@ -152,7 +151,7 @@ def test_traps(folder):
         summary = register(folder, source, target, code=4)[1]
         check(find(summary, 'converged') is False, f'{label}: not converged')
     passed('half a turn; other places: exit 4')
-    for i, j in ((0, 1), (1, 0), (14, 15), (94, 95)):
+    for i, j in ((0, 1), (14, 15), (94, 95)):
         truth = register(folder, scans[j], scans[i])[0]
         for name, k in (('a.bin', j), ('b.bin', i)):
             write_bin(folder / name, read_bin(scans[k])[:5000])
@@ -174,7 +173,7 @@ def test_there_and_back(folder):
     cases = [(f'KITTI {j} onto {i}', scans[j], scans[i], 0.002, 0.01) for i, j in ((0, 1), (1, 2), (2, 3), (14, 15), (94, 95))]
     cases.append(('pair, whose scans are bent', *pair, 0.01, 0.12))
     for method in ('ndt', 'gicp'):
-        for label, source, target, metres, degrees in cases:
+        for label, source, target, metres, degrees in cases[::1 if method == 'ndt' else 5]:
             there = register(folder, source, target, '--method', method)[0]
             back = register(folder, target, source, '--method', method)[0]
             off = error(there @ back, np.eye(4))
@@ -193,7 +192,7 @@ def test_utm(folder):
     clouds = [read_bin(path)[:, :3].astype(np.float64) for path in (source, target)]
     for name, points in zip('st', clouds):
         np.save(folder / f'{name}.npy', points + far)
-    for method in ('ndt', 'plane', 'gicp', 'point'):
+    for method in ('ndt', 'gicp'):
         near = register(folder, source, target, '--method', method)[0]
         matrix, summary = register(folder, folder / 's.npy', folder / 't.npy', '--method', method, '-o', folder / 'moved.npy')
         expected = clouds[0] @ near[:3, :3].T + near[:3, 3] + far
@@ -223,7 +222,7 @@ def test_search(folder):
         write_bin(folder / 'target.bin', target)
         write_bin(folder / 'source.bin', source)
         truth = register(folder, folder / 'source.bin', folder / 'target.bin')[0]
-        for _ in range(4):
+        for _ in range(2):
             angle, way, far = *rng.uniform(0, 2 * np.pi, 2), rng.uniform(0, 5)
             away = np.eye(4)
             away[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
