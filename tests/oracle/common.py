@@ -211,8 +211,8 @@ def guesses(a, b, c):
     return 0 * a, a, b, (a + b) // 2, paeth(a, b, c)
 
 
-def read_png(path):
-    """A 16-bit greyscale .png, not interlaced, as a uint16 array (PNG specification, third edition, section 9)."""
+def png_lines(path):
+    """The filters of the rows of a 16-bit greyscale .png, not interlaced, and the rows, filtered: height x width x 2 bytes."""
     content, at, packed, header = pathlib.Path(path).read_bytes(), 8, b'', b''
     check(content[:8] == b'\x89PNG\r\n\x1a\n', f'{path} is a .png')
     while at < len(content):
@@ -224,13 +224,23 @@ def read_png(path):
     width, height, *kinds = struct.unpack('>IIBBBBB', header)
     check(kinds == [16, 0, 0, 0, 0], f'{path} is 16-bit greyscale', kinds)
     lines = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, 2 * width + 1)
-    filters, rows = lines[:, :1], lines[:, 1:].reshape(height, width, 2)
-    out = np.zeros((height + 1, width + 1, 2), np.int32)  # a row of zeros above, a pixel of zeros at the left
+    return lines[:, :1], lines[:, 1:].reshape(height, width, 2)
+
+
+def read_pngs(paths):
+    """Images of one size as arrays of uint16 (PNG specification, third edition, section 9)."""
+    filters, rows = (np.stack(part, axis=-2) for part in zip(*map(png_lines, paths)))
+    height, width, count, _ = rows.shape
+    out = np.zeros((height + 1, width + 1, count, 2), np.int32)  # a row of zeros above, a pixel of zeros at the left
     for diagonal in range(width + height - 1):  # a pixel needs only those of the two diagonals before
         y = np.arange(max(0, diagonal - width + 1), min(height, diagonal + 1))
         x = diagonal - y
         out[y + 1, x + 1] = (rows[y, x] + np.choose(filters[y], guesses(out[y + 1, x], out[y, x + 1], out[y, x]))) & 255
-    return (out[1:, 1:, 0] << 8 | out[1:, 1:, 1]).astype(np.uint16)
+    return np.moveaxis(out[1:, 1:, :, 0] << 8 | out[1:, 1:, :, 1], 2, 0).astype(np.uint16)
+
+
+def read_png(path):
+    return read_pngs([path])[0]
 
 
 def png(width, height, kinds, lines):
@@ -273,9 +283,13 @@ def error(got, truth):
     return np.linalg.norm(got[:3, 3] - truth[:3, 3]), np.degrees(np.arctan2(sine, (np.trace(r) - 1) / 2))
 
 
-def points_of_depth(image, fx, fy, cx, cy):
+def points_of_depth(path, *camera):
+    return points_of_image(read_png(path), *camera)
+
+
+def points_of_image(image, fx, fy, cx, cy):
     """x, y, z of every second row and column of a depth image in millimetres, to 8 m."""
-    depth = read_png(image)[::2, ::2] / 1000
+    depth = image[::2, ::2] / 1000
     v, u = np.nonzero((depth > 0) & (depth <= 8))
     z = depth[v, u]
     return np.column_stack([(2 * u - cx) / fx * z, (2 * v - cy) / fy * z, z]).astype(np.float32)

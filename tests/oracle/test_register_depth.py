@@ -289,8 +289,9 @@ def test_bilateral(folder):
         image[random.random(image.shape) < .1] = 0
     write_pgm(folder / 'a.pgm', a)
     write_pgm(folder / 'b.pgm', b)
-    wanted, _ = step(np.eye(4), pyramid(smooth(a), camera, 1)[0], pyramid(smooth(b), camera, 1)[0], .4, 1.)
-    _, told = step(wanted, pyramid(smooth(a), camera, 1)[0], pyramid(smooth(b), camera, 1)[0], .4, 1.)
+    source, target = (pyramid(smooth(image), camera, 1)[0] for image in (a, b))
+    wanted, _ = step(np.eye(4), source, target, .4, 1.)
+    _, told = step(wanted, source, target, .4, 1.)
     options = ('--camera', camera.option(), '--min-score', 0, '--set', 'levels=1', '--set', 'level-iterations=1')
     T, result = register(folder, folder / 'a.pgm', folder / 'b.pgm', *options, '--set', f'bilateral={sigma}', code=None)
     plain, _ = register(folder, folder / 'a.pgm', folder / 'b.pgm', *options, code=None)

@@ -278,8 +278,8 @@ def aligned(x, y, sigma):
 
 def twice_sine(R):
     """2 sin(angle / 2) along the axis."""
-    s = np.stack([R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], 1)
-    return s / np.sqrt(1 + np.trace(R, axis1=1, axis2=2))[:, None]
+    s = np.stack([R[..., i, j] - R[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0))], -1)
+    return s / np.sqrt(1 + np.trace(R, axis1=-2, axis2=-1))[..., None]
 
 
 def anchored(odometry, start, lever, at, measured, sigma, T, voxel):
@@ -294,25 +294,26 @@ def anchored(odometry, start, lever, at, measured, sigma, T, voxel):
     A = start @ L
 
     def residual(A, w):
-        E = Z @ np.linalg.inv(A[:-1]) @ A[1:]
-        d = (A[at, :3, 3] - measured) / sigma[:, None]
+        E = Z @ np.linalg.inv(A[..., :-1, :, :]) @ A[..., 1:, :, :]
+        d = (A[..., :3, 3][..., at, :] - measured) / sigma[:, None]
         w = 81 / (9 + np.sum(d**2, 1))**2 if w is None else w
-        return w, np.concatenate([(twice_sine(E[:, :3, :3]) / turn).ravel(), (E[:, :3, 3] / step).ravel(),
-                                  (d * np.sqrt(w)[:, None]).ravel(), twice_sine((first @ A[:1])[:, :3, :3]).ravel() / .1])
+        parts = (twice_sine(E[..., :3, :3]) / turn, E[..., :3, 3] / step, d * np.sqrt(w)[:, None],
+                 twice_sine((first @ A[..., :1, :, :])[..., :3, :3]) / .1)
+        return w, np.concatenate([part.reshape(*A.shape[:-3], -1) for part in parts], -1)
+
+    def nudged(A, sign):
+        """Copies of A, in each of which one of six numbers of one pose differs."""
+        copies = np.tile(A, (6 * len(A), 1, 1, 1))
+        steps = np.array([pose(u[:3], u[3:]) for u in sign * 1e-6 * np.eye(6)])
+        copies[np.arange(6 * len(A)), np.repeat(np.arange(len(A)), 6)] = (A[:, None] @ steps).reshape(-1, 4, 4)
+        return copies
 
     def moved(A, v):
         return A @ np.array([pose(u[:3], u[3:]) for u in v.reshape(-1, 6)])
 
     for _ in range(300):
         w, r = residual(A, None)
-        J = np.empty((len(r), 6 * len(A)))
-        for k in range(6 * len(A)):
-            B = A.copy()
-            u = np.eye(6)[k % 6] * 1e-6
-            B[k // 6] = A[k // 6] @ pose(u[:3], u[3:])
-            C = A.copy()
-            C[k // 6] = A[k // 6] @ pose(-u[:3], -u[3:])
-            J[:, k] = (residual(B, w)[1] - residual(C, w)[1]) / 2e-6
+        J = (residual(nudged(A, 1), w)[1] - residual(nudged(A, -1), w)[1]).T / 2e-6
         v = np.linalg.solve(J.T @ J, -J.T @ r)
         A = moved(A, v)
         if np.abs(v).max() < 1e-9:
