@@ -304,111 +304,6 @@ static void check_deskewing(void) {
     expect(off[1] < 0.02 && off[1] < 0.5 * off[0], "moving", "deskewing", "is better than not", 0);
 }
 
-/* ---- the voxels of a local map ----------------------------------------------------------------------------------- */
-
-enum { LEVELS = 3 };
-
-/* Points in metres; the box begins at -32 m and fixed-point units are 1/1024 of voxels of 0.5 m. */
-static pc_ndt_target target_of(const float *xyz, int64_t n, double x) {
-    const double per_unit = 2048.0;
-    pc_ndt_target t = {.n = n, .x = xyz, .y = xyz + POINTS, .z = xyz + 2 * POINTS, .levels = LEVELS};
-    t.unit = 1.0 / per_unit;
-    t.sigma = 0.0275;
-    t.widening = 0.05;
-    for (int k = 0; k < 3; k++) {
-        t.origin[k] = -32.0;
-        t.map.m[5 * k] = (float)per_unit;
-        t.map.m[4 * k + 3] = (float)((32.0 + (k == 0 ? x : 0.0)) * per_unit);
-        t.map.limit[k] = 64.0f * (float)per_unit;
-    }
-    return t;
-}
-
-/* The sums of a pass over each level, both grids of the finest. */
-static void sums_of(pcgpu_context *context, const float *xyz, double x, double sums[LEVELS][PC_NDT_SUMS]) {
-    const pc_ndt_source source = {.n = POINTS,
-                                  .x = xyz,
-                                  .y = xyz + POINTS,
-                                  .z = xyz + 2 * POINTS,
-                                  .points = {POINTS, POINTS, POINTS},
-                                  .every = {1, 1, 1}};
-    const pc_ndt_target t = target_of(xyz, POINTS, x);
-    pc_ndt_state *voxels = pc_ndt_state_of(context);
-    pc_ndt_take_source(context, voxels, &source);
-    for (int l = 0; l < LEVELS; l++) {
-        const pc_ndt_pass pass = {.map = t.map, .set = PC_SET_ALL, .level = l, .grids = l == 0 ? 2 : 1};
-        const pc_ndt_step step = {.unit = (float)t.unit, .points = 1.0f, .most = 12.0f, .kernel = 4.0f, .robust = 1.0f};
-        pc_ndt_add_pass(context, voxels, &pass);
-        pc_ndt_sum(context, voxels, &step, sums[l]);
-    }
-}
-
-static bool same_sums(double a[LEVELS][PC_NDT_SUMS], double b[LEVELS][PC_NDT_SUMS]) {
-    bool same = true;
-    for (int l = 0; l < LEVELS; l++) { /* those that do not depend on where the centroid is */
-        same = same && memcmp(&a[l][15], &b[l][15], 6 * sizeof(double)) == 0 &&
-               memcmp(&a[l][24], &b[l][24], (PC_NDT_SUMS - 24) * sizeof(double)) == 0;
-    }
-    return same;
-}
-
-/* A local map of one scan is a target; so is one of a scan that came in two parts, after a box that held another has
- * moved away from that. A voxel that has enough points stays as it is. */
-static void check_model(void) {
-    static float xyz[3 * POINTS], other[3 * POINTS];
-    double wanted[LEVELS][PC_NDT_SUMS], got[LEVELS][PC_NDT_SUMS];
-    numbers.state = 9;
-    for (int64_t i = 0; i < POINTS; i++) {
-        double p[2][3];
-        scene_point(i, p[0]);
-        scene_point(i, p[1]);
-        for (int k = 0; k < 3; k++) {
-            xyz[k * POINTS + i] = (float)p[0][k];
-            other[k * POINTS + i] = (float)(p[1][k] + (k == 0 ? -20.0 : 0.3));
-        }
-    }
-    for (int threads = 1; threads <= 3; threads += 2) {
-        pcgpu_context *context = open_context(PCGPU_DEVICE_CPU, threads, 0);
-        pc_ndt_measure measures[4];
-        const pc_ndt_target t = target_of(xyz, POINTS, 0.0);
-        pc_ndt_make_target(context, pc_ndt_state_of(context), &t, &measures[0]);
-        sums_of(context, xyz, 0.0, wanted);
-        expect(wanted[0][PC_NDT_POINTS] > POINTS, "model", "a target", "has what is looked for", threads);
-
-        pc_ndt_merge m = {.scan = t, .forget = true, .renew = true, .most = INT32_MAX};
-        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[1]);
-        sums_of(context, xyz, 0.0, got);
-        expect(memcmp(got, wanted, sizeof got) == 0, "model", "one scan", "the sums of a target", threads);
-        expect(memcmp(&measures[0], &measures[1], sizeof measures[0]) == 0, "model", "one scan", "its measure",
-               threads);
-
-        /* another one, of which all is left behind when the box moves on by 18 of its widest voxels, 36 m */
-        m.scan = target_of(other, POINTS, 0.0);
-        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
-        m = (pc_ndt_merge){
-            .scan = target_of(xyz, POINTS / 3, 0.0), .move = {18, 0, 0}, .renew = true, .most = INT32_MAX};
-        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
-        m.scan = target_of(xyz + POINTS / 3, POINTS - POINTS / 3, 0.0);
-        m.move[0] = 0;
-        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
-        sums_of(context, xyz, 0.0, got);
-        expect(same_sums(got, wanted), "model", "two parts", "the sums of a target", threads);
-        expect(measures[0].voxels == measures[2].voxels, "model", "two parts", "as many voxels", threads);
-
-        /* only the blocks that changed are made anew, and none where all voxels are full */
-        m.scan = target_of(other, POINTS, 30.0);
-        m.most = 1;
-        m.renew = false;
-        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
-        m.scan = t;
-        sums_of(context, xyz, 0.0, wanted);
-        pc_ndt_merge_scan(context, pc_ndt_state_of(context), &m, &measures[2]);
-        sums_of(context, xyz, 0.0, got);
-        expect(memcmp(got[0], wanted[0], sizeof got[0]) == 0, "model", "full voxels", "stay as they are", threads);
-        pcgpu_close(context);
-    }
-}
-
 /* ---- motions, refusals --------------------------------------------------------------------------------------- */
 
 static void check_motions(void) {
@@ -606,7 +501,6 @@ void test_odometry(bool cuda, char **options) {
         return;
     }
     check_motions();
-    check_model();
     make_scans(false, 1.0);
     for (int r = 0; r < 3; r++) {
         check_poses(r);

@@ -44,10 +44,6 @@ void room_camera_init(room_camera *camera, int width);
 void room_frame(const scene *room, const scene_pose *pose, const room_camera *camera, uint64_t seed, int frame,
                 uint16_t *depth);
 
-/* Signed distance to a shape, negative within. */
-double scene_distance(const scene_shape *shape, const double p[3]);
-/* Distance to the nearest surface of a room. */
-double room_distance(const scene *room, const double p[3]);
 
 /* The colour of a point of the shape with this number: its own, which changes by some levels per metre. */
 void room_color(int shape, const double p[3], uint8_t rgb[3]);
