@@ -251,27 +251,8 @@ def test_pair(folder):
     check(origin is not None and origin > 9000, 'pair: records at the origin are dropped and counted', origin)
 
 
-def test_exact(folder):
-    """A cloud without noise and the same cloud moved: the transform comes back to a fraction of a millimetre."""
-    rng = np.random.default_rng(2)
-    u = rng.uniform(-12, 12, (30000, 2))
-    faces = [np.column_stack([u[:, 0], u[:, 1], 0.02 * u[:, 0] * u[:, 1]]),
-             np.column_stack([np.full(len(u), 12.0), u[:, 0], u[:, 1]]),
-             np.column_stack([u[:, 0], np.full(len(u), -12.0), u[:, 1] + 3])]
-    cloud = np.vstack(faces)
-    angle = np.radians(1.5)
-    truth = np.eye(4)
-    truth[:2, :2] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
-    truth[:3, 3] = 0.25, -0.15, 0.05
-    moved = cloud @ truth[:3, :3].T + truth[:3, 3]
-    write_bin(folder / 'source.bin', np.column_stack([cloud, np.ones(len(cloud))]))
-    write_bin(folder / 'target.bin', np.column_stack([moved, np.ones(len(moved))]))
-    compare(folder, 'exact', folder / 'source.bin', folder / 'target.bin', truth, 0.005, 0.02)
-
-
 def main():
     with scratch() as folder:
-        test_exact(folder)
         test_halves(folder)
         test_traps(folder)
         test_search(folder)

@@ -22,8 +22,8 @@ for reference in previous keyframe model; do
         --trajectory trajectory.txt -f 2> messages.txt || code=$?
     [ $code -eq 4 ] || { cat messages.txt; exit 1; }
     check "room, $reference" 44 10 0.03 room/poses_kitti.txt
-    code=0
-    "$pcgpu" odometry -q --cpu --reference $reference street/*.bin --trajectory trajectory.txt -f 2> messages.txt || code=$?
-    [ $code -eq 4 ] || { cat messages.txt; exit 1; }
-    check "street, $reference" 34 10 0.02 street/poses.txt
 done
+code=0
+"$pcgpu" odometry -q --cpu street/*.bin --trajectory trajectory.txt -f 2> messages.txt || code=$?
+[ $code -eq 4 ] || { cat messages.txt; exit 1; }
+check street 34 10 0.02 street/poses.txt

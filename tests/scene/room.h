@@ -44,7 +44,6 @@ void room_camera_init(room_camera *camera, int width);
 void room_frame(const scene *room, const scene_pose *pose, const room_camera *camera, uint64_t seed, int frame,
                 uint16_t *depth);
 
-
 /* The colour of a point of the shape with this number: its own, which changes by some levels per metre. */
 void room_color(int shape, const double p[3], uint8_t rgb[3]);
 
