@@ -245,7 +245,7 @@ static void check_cuda(void) {
 }
 
 void test_localize(bool cuda, char **options) {
-    steps = options[0] ? 120 : MOST_STEPS;
+    steps = options[0] ? 64 : MOST_STEPS;
     count = options[0] ? BACK + 1 : SCANS;
     scene_block(&block, 1);
     scene_block(&elsewhere, 9);
