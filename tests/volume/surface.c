@@ -1,5 +1,5 @@
-/* What comes out of a volume against scenes that are known: a plane and a sphere; and meshes against what a mesh must be.
- * surface [cpu|cuda]. Exit code 0 passed, 1 failed, 77 no such device. */
+/* What comes out of a volume against scenes that are known: a plane and a sphere; and meshes against what a mesh must
+ * be. surface [cpu|cuda]. Exit code 0 passed, 1 failed, 77 no such device. */
 #include "tsdf_job.h"
 #include "../support/backends.h"
 
