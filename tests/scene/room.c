@@ -10,8 +10,8 @@
 enum { MOST_FRAMES = 100000 };
 
 typedef struct arguments {
-    int loop, first, frames;
-    uint64_t seed, layout;
+    int loop, frames;
+    uint64_t seed;
     room_path path;
     bool pgm;
     room_camera camera;
@@ -23,30 +23,23 @@ static const char usage[] =
     "writes FOLDER/frame-000000.png ..., poses_tum.txt, poses_kitti.txt (both world from camera) and camera.yaml\n"
     "  --path sway|around before one corner, or once around the room (default sway)\n"
     "  --loop N           frames of the whole path, which is closed (default 120)\n"
-    "  --first I          number of the first frame written (default 0)\n"
     "  --frames N         frames written (default all of the loop); they may go on behind the end\n"
     "  --width N          pixels, a multiple of 16 from 16 to 2048; the height is 3/4 of it (default 640)\n"
-    "  --depth-scale S    depth units a metre (default 1000)\n"
     "  --noise 0|1        1: noise, quantisation and missing pixels as of a Kinect (default 0)\n"
     "  --seed N           of the noise (default 1)\n"
-    "  --layout N         seed of the room itself (default 1)\n"
     "  --format png|pgm   (default png)\n"
     "  --color FOLDER     also write the registered colour images, FOLDER/frame-000000.png ...\n";
 
 static bool parse(int argc, char **argv, arguments *a) {
     const char *path = "sway", *format = "png";
-    double depth_scale = 0.0;
     bool noise = false;
     int width = 640;
-    *a = (arguments){.loop = 120, .seed = 1, .layout = 1};
+    *a = (arguments){.loop = 120, .seed = 1};
     const program_option options[] = {
         {"--loop", 1, MOST_FRAMES, .whole = &a->loop},
-        {"--first", 0, MOST_FRAMES, .whole = &a->first},
         {"--frames", 1, MOST_FRAMES, .whole = &a->frames},
         {"--width", 16, 2048, .whole = &width},
-        {"--depth-scale", 1, 65535, .real = &depth_scale},
         {"--seed", .seed = &a->seed},
-        {"--layout", .seed = &a->layout},
         {"--noise", .flag = &noise},
         {"--path", .text = &path},
         {"--format", .text = &format},
@@ -57,7 +50,6 @@ static bool parse(int argc, char **argv, arguments *a) {
     a->path = strcmp(path, "around") == 0 ? ROOM_AROUND : ROOM_SWAY;
     a->pgm = strcmp(format, "pgm") == 0;
     room_camera_init(&a->camera, width);
-    a->camera.depth_scale = depth_scale > 0.0 ? depth_scale : a->camera.depth_scale;
     a->camera.noise = noise;
     return a->folder && width % 16 == 0 && (a->path == ROOM_AROUND || strcmp(path, "sway") == 0) &&
            (a->pgm || strcmp(format, "png") == 0);
@@ -173,7 +165,7 @@ static bool write_all(const arguments *a, const scene *room, uint16_t *depth) {
     if (good) {
         fputs("# time tx ty tz qx qy qz qw, world from camera\n", tum);
     }
-    for (int i = a->first; good && i < a->first + a->frames; i++) {
+    for (int i = 0; good && i < a->frames; i++) {
         scene_pose pose;
         double quaternion[4];
         room_pose(a->path, (double)i / a->loop, &pose, quaternion);
@@ -197,7 +189,7 @@ int main(int argc, char **argv) {
         fputs("room: out of memory\n", stderr);
         return 1;
     }
-    room_furnish(&room, a.layout);
+    room_furnish(&room, 1);
     bool good = write_all(&a, &room, depth);
     free(depth);
     return good ? 0 : 1;
