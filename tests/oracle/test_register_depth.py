@@ -1,7 +1,7 @@
 """pcgpu register of depth images: against a NumPy implementation in float64, and against transforms that are known."""
 import numpy as np
 
-from common import (SOURCE, check, data, finish, part_skipped, passed, read_json, read_png, run, scratch, write_pgm)
+from common import (SOURCE, check, data, finish, part_skipped, passed, read_json, run, scratch, write_pgm)
 
 COSINE, NOISE, NOISE_SQUARE = .9, .0007, .0019
 
