@@ -12,7 +12,7 @@ vehicle() {
 vehicle > vehicle.bin
 cat "$DATA/street.bin" vehicle.bin > a.bin
 cat "$DATA/street_moved.bin" vehicle.bin > b.bin
-# The street has no point that near, so that without the vehicle it is the scan as it was; `unit register_scan` has every method.
+# The street has no point that near, so that without the vehicle it is the scan as it was.
 into ../wanted pcgpu register -q --voxel-size 0.5 "$DATA/street_moved.bin" "$DATA/street.bin"
 gives ../wanted pcgpu register -q --voxel-size 0.5 --set min-range=2 b.bin a.bin --json r.json
 grep -q '"points_in": 128000, "dropped": {"non_finite": 0, "at_origin": 0, "too_near": 8000, "on_carrier": 0}' r.json || die "the counts: $(cat r.json)"
