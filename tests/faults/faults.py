@@ -8,8 +8,9 @@ below and each thing that can fail in it.
   limits   each limit of the shell, from little to enough: address space, data, size of files, open files, processes, stack, seconds
 
 A command then ends with an error that it prints, or with the outputs that it has else; never by a signal, nor with part of an output
-under its name, nor with half of a line in --json, and within 120 s. --most N: at most N moments a command and kind, evenly spread, and
-not the commands with a plus, whose code others reach, too (the short form); without it all. Prints a line of counts. PCGPU, PCGPU_SOURCE: as in tests/cli/lib.sh. Exit code 77: cannot be had here.
+under its name, nor with half of a line in --json, and within 30 s. --most N: at most N moments a command and kind, evenly spread, and
+not the commands with a plus, whose code others reach, too (the short form); without it all. Prints a line of counts. PCGPU,
+PCGPU_SOURCE: as in tests/cli/lib.sh. Exit code 77: cannot be had here.
 """
 import gzip
 import math
@@ -118,12 +119,12 @@ class Folder:
             child = subprocess.Popen([*before, PCGPU, *words], cwd=self.path, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE,
                                      env={**os.environ, **environment}, preexec_fn=preexec)
             try:
-                _, said = child.communicate(timeout=120)
+                _, said = child.communicate(timeout=30)
                 code = child.returncode
             except subprocess.TimeoutExpired:
                 child.kill()
                 _, said = child.communicate()
-                code = 'no end within 120 s'
+                code = 'no end within 30 s'
         made = {}
         for name in self.names():
             if name not in self.first:
