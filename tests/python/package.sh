@@ -3,9 +3,7 @@
 # which it stands: paths and flags are the same, so Ninja builds the module alone, and whatever else differs.
 set -u
 work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work" "$build"' EXIT
-build=$(mktemp -d "${MESON_BUILD_ROOT:?}-package.XXXXXX") || exit 1
-(cd "$MESON_BUILD_ROOT" && cp -a lib cmd .ninja_log .ninja_deps "$build") || exit 1
+trap 'rm -rf "$work" ${build:+"$build"}' EXIT
 NINJA=$(command -v ninja || command -v ninja-build) # another version may not read the log
 export NINJA
 # Debian's Python has venv in a package of its own.
@@ -17,6 +15,8 @@ python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_
 command -v c++ >/dev/null || { echo 'skipped: no C++ compiler (g++)' && exit 77; }
 pip install -q --disable-pip-version-check -U pip numpy nanobind meson-python 'meson >= 1.3' >"$work/log" 2>&1 ||
     { echo 'skipped: pip cannot install nanobind and meson-python' && exit 77; }
+build=$(mktemp -d "${MESON_BUILD_ROOT:?}-package.XXXXXX") || exit 1
+(cd "$MESON_BUILD_ROOT" && cp -a lib cmd .ninja_log .ninja_deps "$build") || exit 1
 pip install -q --disable-pip-version-check --no-build-isolation "${PCGPU_SOURCE:?}" -Cbuilddir="$build" \
     -Csetup-args=-Dcuda=disabled -Csetup-args=-Dwerror="$4" -Csetup-args=-Dcpp_args=-O1 >"$work/log" 2>&1 ||
     { cat "$work/log" && echo 'FAIL: pip install' && exit 1; }
