@@ -14,7 +14,6 @@ typedef struct picks {
 bool is_usable(const pcgpu_cloud *cloud, int64_t record, bool drop_origin);
 /* The number of usable records and the first of them, -1 without one. */
 int64_t count_usable(const pcgpu_cloud *cloud, bool drop_origin, int64_t *first);
-float plain_squared(const float *a, const float *b);
 /* What lib/core/backend.h says of a job. */
 void plain_sample_job(pc_sample_job *job);
 /* count: 1 to the usable records; start: a usable record. */

@@ -18,11 +18,6 @@ int64_t count_usable(const pcgpu_cloud *cloud, bool drop_origin, int64_t *first)
     return n;
 }
 
-float plain_squared(const float *a, const float *b) {
-    float dx = a[0] - b[0], dy = a[1] - b[1], dz = a[2] - b[2];
-    return dx * dx + dy * dy + dz * dz;
-}
-
 static bool is_finite_in(const float *record, const int *columns, int dimensions) {
     bool finite = true;
     for (int k = 0; k < dimensions; k++) {

@@ -24,7 +24,8 @@ static pcgpu_status read_bytes(const char *format, const void *data, size_t size
     return status;
 }
 
-pcgpu_status io_read(const char *format, const void *data, size_t size, pcgpu_cloud *cloud) {
+/* Reads bytes as a file called "file". */
+static pcgpu_status io_read(const char *format, const void *data, size_t size, pcgpu_cloud *cloud) {
     io.log[0] = '\0';
     return read_bytes(format, data, size, cloud);
 }

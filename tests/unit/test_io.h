@@ -11,9 +11,7 @@ typedef struct io_state {
 
 extern io_state io;
 
-/* Reads bytes as a file called "file". */
-pcgpu_status io_read(const char *format, const void *data, size_t size, pcgpu_cloud *cloud);
-/* The same, and it must succeed. */
+/* Reads bytes as a file called "file"; it must succeed. */
 void io_read_good(const char *format, const void *data, size_t size, pcgpu_cloud *cloud);
 /* Reads bytes that must fail as FORMAT with `sentence` in the message. */
 void io_read_bad(const char *format, const void *data, size_t size, const char *sentence);
