@@ -1,6 +1,5 @@
-# odometry -o: the map of scans. Costs 5 s.
+# odometry -o: the map of scans.
 . "${0%/*}/lib.sh"
-DATA=$PCGPU_SOURCE/testdata
 thin street 4 > s0.bin && cp s0.bin s2.bin
 thin street_moved 4 > s1.bin && cp s1.bin s3.bin
 points() { "$PCGPU" info "$1" | sed -n '1s/.* \([0-9]*\) points.*/\1/p'; }
