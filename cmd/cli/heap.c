@@ -17,12 +17,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-enum { PIECE = 64 << 20, LARGEST_INSIDE = 32 << 20, PAGE = 4096 };
+enum { PIECE = 80 << 20, LARGEST_INSIDE = 32 << 20, PAGE = 4096 };
 
 /* Whether the limits (ulimit -v, -d) permit large pieces that are partly unused. */
 static bool has_space(void) {
     struct rlimit space, data;
-    const rlim_t enough = (rlim_t)64 * PIECE;
+    const rlim_t enough = (rlim_t)4 << 30;
     return getrlimit(RLIMIT_AS, &space) == 0 && getrlimit(RLIMIT_DATA, &data) == 0 && space.rlim_cur >= enough &&
            data.rlim_cur >= enough;
 }
@@ -35,7 +35,7 @@ void heap_prepare(void) {
     mallopt(M_TRIM_THRESHOLD, 2 * PIECE);
     mallopt(M_TOP_PAD, PIECE);
     char *begin = sbrk(0);
-    void *volatile first = malloc(LARGEST_INSIDE / 2); /* more than the heap has: it grows by PIECE */
+    void *volatile first = malloc(1 << 20); /* more than the heap has: it grows by PIECE */
     if (!first) {
         mallopt(M_TOP_PAD, LARGEST_INSIDE / 256); /* the system does not overcommit memory */
     }
