@@ -191,7 +191,7 @@ printf '5\n6\n' > two.txt
 expect 0 "$PCGPU" convert --timestamps two.txt poses.txt -o poses.tum -f
 [ "$(cut -d ' ' -f 1 poses.tum | tr '\n' ' ')" = '5 6 ' ] || die "the times are $(cut -d ' ' -f 1 poses.tum)"
 # A .bin of records of other types.
-awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) print int(rand() * 256) }' | while read -r BYTE; do printf "\\$(printf %03o "$BYTE")"; done > noise.bin
+printf "$(awk 'BEGIN { srand(3); for (i = 0; i < 16000; i++) printf "\\%03o", int(rand() * 256) }')" > noise.bin
 expect 0 "$PCGPU" convert --fields 4 noise.bin -o noise.ply
 rm noise.bin noise.ply
 

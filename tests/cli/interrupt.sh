@@ -14,7 +14,7 @@ stop() {
     # A shell starts background jobs with SIGINT ignored, nohup all with SIGHUP, and ignored stays ignored: env puts it back.
     $RESTORE "$PCGPU" "$@" > "$OUT" 2> "$ERR" < /dev/null &
     CHILD=$!
-    sleep 0.6
+    sleep 0.3
     kill -0 "$CHILD" 2> /dev/null || { wait "$CHILD"; die "it ended by itself with exit code $?"; }
     kill -s "$SIGNAL" "$CHILD"
     wait "$CHILD"

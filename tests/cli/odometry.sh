@@ -211,7 +211,7 @@ rm t.csv t.las t.txt
 # Without --deskew: by a column that follows the azimuth, either way, or has the name of a time; not by intensities or rings.
 for TURN in 1 -1; do
     for FILE in s0 s1; do
-        records $FILE.bin | awk -v turn=$TURN '{ t = turn * atan2($2, $1) / 6.283185307 + 0.3; $4 = t - (t < 0 ? -1 : int(t)); print }' |
+        records $FILE.bin | awk -v turn=$TURN 'NR % 3 == 0 { t = turn * atan2($2, $1) / 6.283185307 + 0.3; $4 = t - (t < 0 ? -1 : int(t)); print }' |
             floats > turn_$FILE.bin
     done
     tells "deskewed by column 'intensity', which has" pcgpu odometry --cpu turn_s?.bin --trajectory turn.txt -v -f

@@ -39,7 +39,8 @@ depths 64 48 '800 + i * 7 % 1500' > ramp.pgm
 printf 'ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double y\nproperty double z\nproperty uchar red
 property uchar label\nend_header\n500000.125 5400000.25 3 7 1\n500001 5400001 4 8 2\n' > utm.ply
 printf '0 -1 0 0\n1 0 0 0\n0 0 1 10\n0 0 0 1\n' > turn.txt
-for i in $(seq 99); do echo 1 2 3 4; done | floats > equal.bin && "$PCGPU" convert --columns x=y,y=x,z,intensity T/street.bin -o mirrored.bin
+for i in $(seq 99); do echo 1 2 3 4; done | floats > equal.bin && "$PCGPU" sample -m 6000 --method random T/street_moved.bin -o thin.bin
+"$PCGPU" sample -m 3000 --method random T/street.bin | "$PCGPU" convert --columns x=y,y=x,z,intensity -o mirrored.bin
 head -c 60 T/room/frame-000000.png > short.png && cp -R "$PCGPU_SOURCE/tests/cli/openpcdet/cfgs" .
 "$PCGPU" voxelize --voxel-size 2 a.bin -o v.npz && "$PCGPU" voxelize --voxel-size 2 --dtype float16 a.bin -o half.npz &&
     "$PCGPU" voxelize --voxel-size 2 --features points --max-points 3 a.bin -o p.npz || die 'the inputs cannot be made'

@@ -13,12 +13,12 @@ PATH=$work/venv/bin:$PATH
 python -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
     { echo 'skipped: no headers of Python (python3-dev)' && exit 77; }
 command -v c++ >/dev/null || { echo 'skipped: no C++ compiler (g++)' && exit 77; }
-pip install -q --disable-pip-version-check -U pip numpy nanobind meson-python 'meson >= 1.3' >"$work/log" 2>&1 ||
+pip install -q --disable-pip-version-check --no-compile -U pip numpy nanobind meson-python 'meson >= 1.3' >"$work/log" 2>&1 ||
     { echo 'skipped: pip cannot install nanobind and meson-python' && exit 77; }
 build=$(mktemp -d "${MESON_BUILD_ROOT:?}-package.XXXXXX") || exit 1
 (cd "$MESON_BUILD_ROOT" && cp -a lib cmd .ninja_log .ninja_deps "$build") || exit 1
 pip install -q --disable-pip-version-check --no-build-isolation "${PCGPU_SOURCE:?}" -Cbuilddir="$build" \
-    -Csetup-args=-Dcuda=disabled -Csetup-args=-Dwerror="$4" -Csetup-args=-Dcpp_args=-O1 >"$work/log" 2>&1 ||
+    -Csetup-args=-Dcuda=disabled -Csetup-args=-Dwerror="$4" -Csetup-args=-Dcpp_args=-O0 >"$work/log" 2>&1 ||
     { cat "$work/log" && echo 'FAIL: pip install' && exit 1; }
 unset PCGPU # the program that was installed
 PCGPU_DRIVE=$(realpath "$2") PCGPU_ROOM=$(realpath "$3") # Meson gives relative paths

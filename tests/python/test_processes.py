@@ -27,7 +27,7 @@ class Threads(Case):
         wrong = []
 
         def call(k):
-            for _ in range(5):
+            for _ in range(2):
                 if work(k % 4) != expected[k % 4]:
                     wrong.append(k)
 
@@ -120,7 +120,10 @@ class Interrupts(Case):
         for name, call in calls.items():
             for threads in (1, 2):
                 with self.subTest(call=name, threads=threads):
-                    took = min(filter(None, (self.interrupted(lambda: call(threads)) for _ in range(3))), default=None)
+                    for _ in range(3):  # another process may have the processor
+                        took = self.interrupted(lambda: call(threads))
+                        if took is not None and took < 0.3:
+                            break
                     self.assertIsNotNone(took, 'the call is too short for this test')
                     self.assertLess(took, 0.3)
                     self.same(pcgpu.sample(support.street(), 100, threads=threads), pcgpu.sample(support.street(), 100))
