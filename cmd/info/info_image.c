@@ -36,7 +36,8 @@ static bool is_grey_picture(const char *head, size_t size, image_info *info) {
     unsigned width, height, largest;
     char text[128];
     snprintf(text, sizeof text, "%.*s", (int)(size < 100 ? size : 100), head);
-    if (sscanf(text, "P5 %9u %9u %9u", &width, &height, &largest) != 3 || largest > 255 || !width || !height) {
+    if (sscanf(text, "P5%*[ \t\r\n]%9u%*[ \t\r\n]%9u%*[ \t\r\n]%9u", &width, &height, &largest) != 3 || largest > 255 ||
+        !width || !height) {
         return false;
     }
     info->width = (long)width;
