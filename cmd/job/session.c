@@ -197,7 +197,7 @@ static bool take_gpus(device_option *d) {
         }
     }
     for (int i = 0; i < d->count; i++) {
-        if (d->gpus[i] >= found) {
+        if (found > 0 && d->gpus[i] >= found) { /* with none, opening says why */
             report_error(NULL, "CUDA device %d does not exist; this machine has 0 to %d", d->gpus[i], found - 1);
             return false;
         }

@@ -30,4 +30,11 @@ register 0 auto
 same "$OUT" cpu
 register 3 cuda
 stderr_has 'compute capability 6.1, and 7.5 or higher is needed'
+unset EMULATED_CAPABILITY
+
+# No GPU, and a list of some.
+for DEVICE in cuda:3 cuda:3,1; do
+    EMULATED_DEVICES=0 expect 3 pcgpu sample -m 5 "$PCGPU_SOURCE/testdata/street.bin" -o x.bin --device $DEVICE
+    stderr_is 'pcgpu: CUDA is not usable: no CUDA device; use --cpu'
+done
 finish
