@@ -69,8 +69,11 @@ static bool take_inputs(session *s, reason *why) {
 /* Without an input: the configuration of this name, else the machine. */
 static int run(session *s) {
     const char *text = s->options->config ? config_built_in(s->options->config) : NULL;
-    if (s->input_count > 0 || !text) {
-        return s->input_count > 0 ? session_run(s) : info_machine(s);
+    if (s->input_count > 0 || s->shard > 0) { /* a shard may have none */
+        return session_run(s);
+    }
+    if (!text) {
+        return info_machine(s);
     }
     fputs(text, stdout);
     return EXIT_DONE;
