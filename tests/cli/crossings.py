@@ -245,6 +245,18 @@ def inputs_for(command, pair, rng):
     return rng.choice(first if rng.random() < chance else INPUTS[command.name])
 
 
+def accepted(chosen, more, refuses, failed, rng):
+    """Of more options than are chosen those that go together: each refusal names one, or the value of one, that goes."""
+    while len(more) > len(chosen) and (said := refuses(more)):
+        new = [o for o in more if o not in chosen]
+        named = [o for o in new if re.search(rf'\b{o}\b', said.decode()) or more[o][-1].split('=')[-1].encode() in said]
+        out = {rng.choice(named)} if named else set(rng.sample(new, (len(new) + 1) // 2))
+        failed.update((o, failed[o] + 1) for o in out)
+        more = {o: w for o, w in more.items() if o not in out}
+    failed.update(dict.fromkeys(set(more) - set(chosen), 0))
+    return more
+
+
 def generate(command, rng, most):
     """Lists of words of commands, and how many pairs of options, or of an option and inputs, are in them, of how many; the others
     --dry-run refuses."""
@@ -260,7 +272,7 @@ def generate(command, rng, most):
         heard = []
         # The same sentence again and again is the answer, sooner where it was that of an option with others.
         while len(heard) < 8 and (not heard or heard.count(heard[-1]) < (
-                3 if known.isdisjoint((o, heard[-1]) for o in given) else 2)):
+                2 if known.isdisjoint((o, heard[-1]) for o in given) else 1)):
             inputs = inputs_for(command, given, rng) if len(given) > 1 else next(iter(pair - set(given)))
             chosen = {o: command.words_of(o, rng) for o in complete(command, given, inputs)}
             heard.append(command.refuses(words(chosen, inputs)))
@@ -274,13 +286,14 @@ def generate(command, rng, most):
             continue
         gain = lambda o: again or sum(frozenset((o, c)) in left for c in [*chosen, inputs])
         others = [o for o in sorted(set(command.values) - set(chosen)) if rng.random() * failed[o] < 1]
-        for o in sorted(others, key=lambda o: (-gain(o), rng.random()))[:20]:
-            met = {frozenset((o, c)) for c in [*chosen, inputs]}
-            if o in chosen or len(chosen) >= 14 or not gain(o) or met & refused:
-                continue
-            more = {**{w: command.words_of(w, rng) for w in [*wants(command, o), o]}, **chosen}
-            failed[o] = failed[o] + 1 if command.refuses(words(more, inputs)) else 0
-            chosen = chosen if failed[o] else more
+        others = sorted(others, key=lambda o: (gain(o), -rng.random()))[-30:]
+        while others and len(chosen) < 15:  # as many at a time as may be missing
+            more = chosen
+            while others and len(more) < 15:
+                o = others.pop()
+                if o not in more and gain(o) and not {frozenset((o, c)) for c in [*more, inputs]} & refused:
+                    more = {**{w: command.words_of(w, rng) for w in [*wants(command, o), o]}, **more}
+            chosen = accepted(chosen, more, lambda some: command.refuses(words(some, inputs)), failed, rng)
         needed, tried = complete(command, given, inputs), (chosen, inputs)
         for _ in range(rng.choice([0, 9, 9, 9, 9])):  # fewer options, other values and inputs for most that fail
             if command.status(words(*tried))[0] == 0:
