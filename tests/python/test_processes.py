@@ -88,7 +88,7 @@ class Interrupts(Case):
     """Ctrl-C ends a long call of the main thread, and what it used stays usable."""
 
     @staticmethod
-    def interrupted(function, seconds=0.2):
+    def interrupted(function, seconds=0.1):
         """How long the call goes on after a SIGINT; None: it had ended before."""
         sent = []
 
@@ -181,7 +181,7 @@ class Processes(Case):
         for thread in threads:
             thread.start()
         try:
-            for _ in range(10):
+            for _ in range(5):
                 child = os.fork()
                 if child == 0:
                     os._exit(0 if work(1) == expected else 3)
