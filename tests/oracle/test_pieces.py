@@ -125,36 +125,36 @@ with scratch() as place:
     write_bin(place / 'none.bin', np.full((90_000, 4), np.nan, '<f4'))
     compare_filters('no finite point', place / 'none.bin', '1M', FILTERS[:5:2])
 with scratch() as place:
-    write_bin(place / 'h.bin', hostile(280_000, generator))
-    compare('hostile values', place / 'h.bin', '6M', ('0.1', '5'), ('ply', 'npz'))
-    compare('hostile values in several passes', place / 'h.bin', '1500K', ('0.01',), ('npz',), OPTIONS[:2])
-    compare_samples('hostile values', place / 'h.bin', '2600K',
-                    [['-m', '1'], ['--ratio', '0.05', '--drop-origin'], ['-m', '15000', '--seed', '3']])
-    compare_samples('hostile values', place / 'h.bin', '2M', FARTHEST, 'fps')
+    write_bin(place / 'h.bin', hostile(160_000, generator))
+    compare('hostile values', place / 'h.bin', '4M', ('0.1', '5'), ('ply', 'npz'))
+    compare('hostile values in several passes', place / 'h.bin', '1M', ('0.01',), ('npz',), OPTIONS[:2])
+    compare_samples('hostile values', place / 'h.bin', '1500K',
+                    [['-m', '1'], ['--ratio', '0.05', '--drop-origin'], ['-m', '8000', '--seed', '3']])
+    compare_samples('hostile values', place / 'h.bin', '1200K', FARTHEST, 'fps')
 with scratch() as place:
-    points = generator.uniform(-50, 50, (400_000, 5)).astype('<f4')
+    points = generator.uniform(-50, 50, (200_000, 5)).astype('<f4')
     points[:, 2] /= 20
     write_bin(place / 'five.pcd.bin', points)
-    compare('records of five', place / 'five.pcd.bin', '8M', ('1',), ('bin', 'las'), OPTIONS[:2])
+    compare('records of five', place / 'five.pcd.bin', '4M', ('1',), ('bin', 'las'), OPTIONS[:2])
 with scratch() as place:
-    wide = generator.uniform(-50, 50, (200_000, 4)) + (400_000, 5_000_000, 0, 0)
+    wide = generator.uniform(-50, 50, (100_000, 4)) + (400_000, 5_000_000, 0, 0)
     for label, array in (('float32', points[:, :4]), ('float64', wide), ('big endian', wide.astype('>f8'))):
         np.save(place / 'a.npy', array)
-        compare(f'.npy of {label}', place / 'a.npy', '3M', ('20',), ('ply', 'npy'), [[], ['--features', 'nearest']])
-        compare_samples(f'.npy of {label}', place / 'a.npy', '2M', [['-m', '3000']])
+        compare(f'.npy of {label}', place / 'a.npy', '1500K', ('20',), ('ply', 'npy'), [[], ['--features', 'nearest']])
+        compare_samples(f'.npy of {label}', place / 'a.npy', '1M', [['-m', '3000']])
     classes = np.zeros(len(wide), [('x', '<f4'), ('y', '<f4'), ('z', '<f4'), ('label', '<u2'), ('point', '<u4')])
     for k, name in enumerate('xyz'):
         classes[name] = points[:len(wide), k]
     classes['label'], classes['point'] = generator.choice((10, 40, 252), len(wide)), np.arange(len(wide)) // 2
     np.save(place / 'c.npy', classes)
-    compare('.npy with classes', place / 'c.npy', '3M', ('1', '20'), ('ply', 'npy'), [[], ['--set', 'voxel-labels=first']])
+    compare('.npy with classes', place / 'c.npy', '1500K', ('1', '20'), ('ply', 'npy'), [[], ['--set', 'voxel-labels=first']])
     np.save(place / 'f.npy', np.asfortranarray(wide))
-    message = run('voxelize', '--voxel-size', '20', '--set', 'memory=3M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
+    message = run('voxelize', '--voxel-size', '20', '--set', 'memory=2M', '--cpu', place / 'f.npy', '-o', place / 'x.ply', code=1).stderr
     check(b'Fortran order' in message, 'Fortran order is refused', message)
 with scratch() as place:
     # Float64 coordinates and integers: .las has an offset, which a pass over the pieces must find.
     kinds = [('x', '<f8'), ('y', '<f8'), ('z', '<f8'), ('intensity', '<u2'), ('red', '<u2'), ('green', '<u2'), ('blue', '<u2')]
-    survey = np.zeros(300_000, kinds)
+    survey = np.zeros(150_000, kinds)
     for axis, start, width in (('x', 512_000, 300), ('y', 5_403_000, 200), ('z', -3, 30)):
         survey[axis] = start + np.round(generator.uniform(0, width, len(survey)), 3)
     for column in ('intensity', 'red', 'green', 'blue'):
@@ -163,10 +163,10 @@ with scratch() as place:
     write_ply(place / 'utm.ply', survey)
     run('convert', place / 'utm.ply', '-o', place / 'utm.las')
     box = '--range=512000,5403000,-5,512300,5403200,30'
-    compare('UTM in .las', place / 'utm.las', '7M', ('5',), ('las', 'ply', 'npz'),
+    compare('UTM in .las', place / 'utm.las', '3500K', ('5',), ('las', 'ply', 'npz'),
             [[box], ['--drop-origin']])
-    compare_filters('UTM in .las', place / 'utm.las', '9M',
+    compare_filters('UTM in .las', place / 'utm.las', '5M',
                     [['--radius', '4,2'], ['--clusters', '5,2', '--label', '--drop-origin']], 'las')
-    compare_samples('UTM in .las', place / 'utm.las', '5M', [['--ratio', '0.08', '--seed', '11', '--drop-origin']])
-    compare_samples('UTM in .las', place / 'utm.las', '2M', [['--min-distance', '5', '--drop-origin']], 'fps')
+    compare_samples('UTM in .las', place / 'utm.las', '2500K', [['--ratio', '0.08', '--seed', '11', '--drop-origin']])
+    compare_samples('UTM in .las', place / 'utm.las', '1M', [['--min-distance', '5', '--drop-origin']], 'fps')
 finish()
