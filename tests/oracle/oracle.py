@@ -52,7 +52,7 @@ def farthest(points, count, start=0, min_distance=0, drop_origin=False, seeds=()
 
 def coverage(points, sample, drop_origin=False):
     """The largest distance of a usable point to a sample, given as records: float32."""
-    x, y, z = points[usable(points, drop_origin), :3].T
+    x, y, z = np.ascontiguousarray(points[usable(points, drop_origin), :3].T)
     nearest = np.full(len(x), np.inf, f32)
     for record in sample:
         nearest = np.minimum(nearest, squared_distance(x, y, z, *points[record, :3]))
