@@ -25,38 +25,33 @@ stop() {
     [ "$(wc -l < "$ERR")" -eq 1 ] || die 'more than one line'
 }
 
-OTHERS='USR1 USR2 ALRM VTALRM PROF XCPU'
+NAMES='USR1 USR2 ALRM VTALRM PROF XCPU'
 if env --default-signal=INT,HUP,QUIT true 2> /dev/null; then
-    RESTORE='env --default-signal=INT,HUP,QUIT' SIGNALS='INT TERM HUP' OTHERS="QUIT $OTHERS"
+    RESTORE='env --default-signal=INT,HUP,QUIT' NAMES="INT HUP QUIT $NAMES"
 else
-    RESTORE='' SIGNALS=TERM
+    RESTORE=''
     skip_part 'SIGINT, SIGHUP and SIGQUIT' 'env cannot restore the signals'
 fi
 LONG='--cpu --threads 1 --ratio 1 --start random --fields 4' # random bytes are an error without --fields
-for NAME in $SIGNALS; do
-    stop "$NAME" sample $LONG a.bin -o out.bin --indices i --json j
-    only a.bin
-    # Several at once, with all their outputs begun.
+stop TERM sample $LONG a.bin -o out.bin --indices i --json j
+only a.bin
+stop TERM sample $LONG a.bin
+size_is "$OUT" 0
+# What was there stays as it was.
+echo old > out.bin
+stop TERM sample $LONG a.bin -f -o out.bin
+[ "$(cat out.bin)" = old ] || die 'the old output is gone'
+only a.bin out.bin
+rm out.bin
+# Several at once, with all their outputs begun, and every signal.
+cp a.bin ../b.bin
+for NAME in TERM $NAMES; do
     mkdir d
-    cp a.bin ../b.bin
-    stop "$NAME" sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/
+    stop "$NAME" sample $LONG a.bin ../b.bin -o d/ --indices d/ --distances d/ --json j
     rmdir d || die "the folder holds $(ls -A d)"
-    stop "$NAME" sample $LONG a.bin
-    size_is "$OUT" 0
-    # What was there stays as it was.
-    echo old > out.bin
-    stop "$NAME" sample $LONG a.bin -f -o out.bin
-    [ "$(cat out.bin)" = old ] || die 'the old output is gone'
-    only a.bin out.bin
-    rm out.bin
+    only a.bin
 done
 same a.bin ../a.bin
-for NAME in $OTHERS; do
-    mkdir d
-    stop "$NAME" sample $LONG a.bin ../b.bin -o d/ --json j
-    rmdir d || die "the folder holds $(ls -A d)"
-    only a.bin
-done
 
 # A limit for the size of files: an error like a full disk.
 (ulimit -f 20; exec "$PCGPU" sample --cpu --ratio 1 --method random --fields 4 a.bin -o out.bin) > "$OUT" 2> "$ERR"
