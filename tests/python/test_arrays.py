@@ -90,23 +90,6 @@ class NumPy(Case):
             pcgpu.voxelize(POINTS, 1.0).column('label')
         self.assertEqual(pcgpu.voxelize(POINTS, 1.0, max_points=4, features='pillar').columns, ())
 
-    def test_edges(self):
-        """Three points that spconv 2.3.8 has in three voxels, and a range of half a voxel."""
-        points = np.array([[75.2, 0, 1], [0, 75.2, 1], [1, 1, 1], [75.3, 0, 1]], np.float32)
-        result = pcgpu.voxelize(points, (.1, .1, .15), (-75.2, -75.2, -2, 75.2, 75.2, 4), max_points=5)
-        self.assertEqual(result.coords[:, 1:].tolist(), [[20, 751, 1503], [20, 1503, 751], [20, 761, 761]])
-        with self.assertWarnsRegex(UserWarning, 'whole voxels'):
-            self.assertEqual(len(pcgpu.voxelize(points, 1, (0, 0, 0, 75.6, 75, 2)).coords), 2)
-
-    def test_starts(self):
-        """One first pick for each cloud of a batch."""
-        clouds = POINTS[:900].reshape(3, 300, -1)
-        want = [pcgpu.sample(cloud, 20, start=start) for cloud, start in zip(clouds, (7, 0, 299))]
-        self.same(pcgpu.sample_batch(clouds, 20, start=[7, 0, 299]), np.stack(want))
-        self.same(pcgpu.sample_batch(list(clouds), 20, start=np.array([7, 0, 299]))[2], want[2])
-        self.refused(ValueError, '2 indices of 3 clouds', pcgpu.sample_batch, clouds, 20, start=[0, 0])
-        self.refused(ValueError, 'cloud 1 of the batch: start record 300', pcgpu.sample_batch, clouds, 20, start=[0, 300, 0])
-
     def test_keep(self):
         """The voxels that stay are those of a call without a limit, chosen by NumPy."""
         for features in ('mean', 'points', 'pillar', 'first', 'nearest'):
@@ -220,7 +203,9 @@ class NumPy(Case):
                                ('lengths are up to 301', lambda: batch(points, 4, lengths=[300, 301, 2])),
                                ('lengths holds -1', lambda: batch(points, 4, lengths=[300, -1, 2])),
                                ('give B whole numbers', lambda: batch(points, 4, lengths=[300, 2])),
-                               ('give B whole numbers', lambda: batch(list(points), 4, lengths=lengths))):
+                               ('give B whole numbers', lambda: batch(list(points), 4, lengths=lengths)),
+                               ('2 indices of 3 clouds', lambda: batch(points, 4, start=[0, 0])),
+                               ('cloud 1 of the batch: start record 300', lambda: batch(points, 4, start=[0, 300, 0]))):
             self.refused(ValueError, sentence, call)
 
     def test_not_finite(self):

@@ -78,11 +78,6 @@ class Sample(Case):
 
     def test_batch(self):
         points = support.street()[:59904].reshape(13, -1, 4)
-        ids = pcgpu.sample_batch(points, 128, full=True)
-        for k, one in enumerate(points):
-            alone = pcgpu.sample(one, 128, full=True)
-            self.same(ids.indices[k], alone.indices)
-            self.same(ids.distances[k], alone.distances)
         ragged = pcgpu.sample_batch([points[0], points[1][:1000], pcgpu.read(MOVED)], min_distance=1.0)
         for got, cloud in zip(ragged, (points[0], points[1][:1000], support.moved())):
             self.same(got, pcgpu.sample(cloud, min_distance=1.0))
@@ -427,13 +422,6 @@ class DepthMaps(Case):
 
 
 class Threads(Case):
-    def test_count(self):
-        points = support.street()
-        for threads in (1, 2, 5):
-            self.same(pcgpu.sample(points, 500, threads=threads), pcgpu.sample(points, 500))
-            self.same(pcgpu.register(support.moved(), points, threads=threads).transform,
-                      pcgpu.register(support.moved(), points).transform)
-
     def test_environment(self):
         os.environ['OMP_NUM_THREADS'] = '3,2'
         try:
