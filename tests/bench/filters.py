@@ -12,18 +12,10 @@ import time
 
 os.environ.update(OMP_NUM_THREADS='1', OPENBLAS_NUM_THREADS='1')  # before the packages that read them
 import numpy as np  # noqa: E402
+from bench import KITTI, SOURCE, operation, peer  # noqa: E402
 
-SOURCE = pathlib.Path(os.environ.get('PCGPU_SOURCE', pathlib.Path(__file__).resolve().parents[2]))
-DATA = pathlib.Path(os.environ.get('PCGPU_DATA', SOURCE.parent / 'shared/data'))
 PROGRAM = pathlib.Path(sys.argv[1]) / 'cmd/pcgpu'
 CUDA = sys.argv[2:] == ['cuda']
-
-
-def peer(name):
-    try:
-        return __import__(name, fromlist=['x'])
-    except ImportError:
-        return None
 
 
 def ours(path, *options, device=('--cpu', '--threads', '1'), runs=5):
@@ -33,8 +25,7 @@ def ours(path, *options, device=('--cpu', '--threads', '1'), runs=5):
         for _ in range(runs):
             subprocess.run([PROGRAM, 'filter', '-q', '-f', path, '-o', f'{folder}/o.npy', '--json', f'{folder}/o.json', *device, *options],
                            check=True, env={**os.environ, 'OMP_NUM_THREADS': '0'})
-            stages = json.loads(pathlib.Path(f'{folder}/o.json').read_text())['seconds']
-            seconds.append(sum(value for name, value in stages.items() if name not in ('read', 'write', 'total')))
+            seconds.append(operation(json.loads(pathlib.Path(f'{folder}/o.json').read_text())))
         return np.load(f'{folder}/o.npy'), min(seconds)
 
 
@@ -108,8 +99,7 @@ def on_gpu(path, points):
 
 
 def main():
-    scan = DATA / 'kitti/000001.bin'
-    scan = scan if scan.exists() else SOURCE / 'testdata/street.bin'
+    scan = KITTI if KITTI.exists() else SOURCE / 'testdata/street.bin'
     points = np.fromfile(scan, '<f4').reshape(-1, 4)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / 'scan.bin'
