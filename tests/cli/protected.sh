@@ -122,6 +122,7 @@ unharmed() {
         same "$KEPT" ../kept
     done
     expect 1 pcgpu "$@" -f --json hard.link --dry-run
+    stderr_has ': is an input of this run; give another name for the output$'
     rm -f soft.link hard.link
     absent m.ply m.npz m.bin m.png
 }
