@@ -295,12 +295,12 @@ static void check_pairs(void) {
 
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
 
-/* One source size: every pose, maximum correspondence distance and kind of equation; of many points, every fourth
+/* One source size: every pose, maximum correspondence distance and kind of equation; of many points, every eighth
  * combination of these. */
 static void check_steps(const scene *s, int64_t n) {
     static const double turns[][2] = {{1.0, 0.0}, {0.8, 0.6}, {-1.0, 0.0}}; /* cosine and sine about z */
     const float gates[] = {0.3f, 2.5f, (float)(64.0 * s->edge * s->edge)};  /* register.c has no larger one in cells */
-    const int every = n > 33 ? 4 : 1;
+    const int every = n > 33 ? 8 : 1;
     for (int i = 0; i < 3 * 3 * 5; i += every) {
         const double *turn = turns[i / 15];
         pc_icp_step step = {.R = {turn[0], -turn[1], 0, turn[1], turn[0], 0, 0, 0, 1},
