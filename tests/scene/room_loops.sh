@@ -17,7 +17,7 @@ awk -v a="$(ate odometry.table)" -v b="$(ate loops.table)" 'BEGIN { exit !(b > 0
 grep -q '"loop_closure": {"frames": 60, .*"converged": true, .*"T_from_to"' loops.json || fail 'the object of the loops'
 
 # The same bytes from other threads, and as a stream.
-run -q --reference previous frame-*.pgm --loops --threads 1 > stream.txt
+run -q --reference previous frame-*.pgm --loops --threads 3 > stream.txt
 cmp stream.txt loops.txt
 
 # What is not seen again, and an odometry that is as good as the loops.
