@@ -39,10 +39,10 @@ voxelize --batch --range -9,-9,-9,9,9,9 --voxel-size 1 --max-points 3 a.bin b.bi
 voxelize --voxel-size 1 --sweeps 2 --nuscenes n a.bin -o out.npy --json out.json
 voxelize --config c.yaml a.bin -o out.npz
 + voxelize --voxel-size 5 --features nearest --set memory=1M s.bin -o out.ply --json out.json --set coords=out.npy
-filter --radius 0.5,2 --clusters 0.5,2 --set core-points=3 --normals 5 --set normal-radius=0.5 --set memory=1M s.bin -o out.ply --json out.json
+filter --radius 0.5,2 --clusters 0.5,2 --set core-points=3 --normals 5 --set normal-radius=0.5 --set memory=1M t.bin -o out.ply --json out.json
 + register --method point a.bin b.bin --transform out.txt --json out.json
 register --method point --pairs pairs.txt --transform out.txt --json out.json
-odometry --reference previous --method plane s.bin s.bin --trajectory out.txt --json out.json
+odometry --reference previous --method plane t.bin t.bin --trajectory out.txt --json out.json
 fuse --camera 4,4,2,2,depth_scale=1000 --poses pose.txt d.pgm -o out.ply
 convert --crop=-9,-9,-9,9,9,9 --columns x,y,z,i=intensity a.bin -o out.ply --json out.json
 convert --merge --transform T.txt a.bin b.bin -o out.pcd --json out.json
@@ -79,7 +79,7 @@ def write(folder: str, name: str, data) -> None:
 def inputs(folder: str) -> None:
     street = open(STREET, 'rb').read()
     files = {
-        'a.bin': cloud(60), 'b.bin': cloud(50), 's.bin': street, 'pairs.txt': 'a.bin b.bin\nb.bin a.bin\n', 'T.txt': '1 0 0 1\n0 1 0 2\n0 0 1 3\n0 0 0 1\n',
+        'a.bin': cloud(60), 'b.bin': cloud(50), 's.bin': street, 't.bin': b''.join(street[i:i + 16] for i in range(0, len(street), 96)), 'pairs.txt': 'a.bin b.bin\nb.bin a.bin\n', 'T.txt': '1 0 0 1\n0 1 0 2\n0 0 1 3\n0 0 0 1\n',
         'scans.txt': 'a.bin 0\nb.bin 1\n', 'poses.txt': '1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 1 0 1 0 0 0 0 1 0\n', 'pose.txt': '1 0 0 0 0 1 0 0 0 0 1 0\n', 'cam.txt': '525 0 319.5\n0 525 239.5\n0 0 1\n',
         'n/v1.0-mini/sample_data.json': '[{"token": "t", "prev": "", "ego_pose_token": "e", "calibrated_sensor_token": "e", '
                                         '"filename": "a.bin", "timestamp": 1}]',
