@@ -277,7 +277,7 @@ static void check_batch_sizes(test_bed *bed) {
 
 static void check(test_bed *bed) {
     static const plan quick[] = {{60, 1, 2900, 2e5}},
-                      cpu[] = {{900, 1, 4096, 2e7}, {20, 4000, 30000, 1e7}, {6, 50000, 200000, 2e7}},
+                      cpu[] = {{600, 1, 4096, 2e7}, {20, 4000, 30000, 1e7}, {6, 50000, 200000, 2e7}},
                       cuda[] = {{2100, 1, 4096, 2e7}, {150, 4000, 30000, 4e8}, {24, 50000, 200000, 1.5e9}};
     const plan few = {bed->clouds, quick->least, quick->most, quick->work};
     const plan *plans = bed->clouds ? &few : bed->quick ? quick : bed->cuda ? cuda : cpu;

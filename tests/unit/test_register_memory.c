@@ -146,11 +146,11 @@ static void check_odometry(pcgpu_reference reference, int kind, int threads, int
 }
 
 static void odometry_to_the_model(void **unused) {
-    check_odometry(PCGPU_REFERENCE_MODEL, STANDS, 4, 1, 2);
+    check_odometry(PCGPU_REFERENCE_MODEL, STANDS, 4, 1, 3);
 }
 
 static void odometry_with_deskewing(void **unused) {
-    check_odometry(PCGPU_REFERENCE_MODEL, MOVES, 1, 2, 2);
+    check_odometry(PCGPU_REFERENCE_MODEL, MOVES, 1, 2, 4);
 }
 
 /* The allocations before the search are those of the test above. */
