@@ -7,9 +7,9 @@ awk 'BEGIN { for (i = 0; i < 100; i++) { a = i < 60 ? 0 : (i - 60) / 50; s = a >
     printf "%.4f %.12g 0 %.12g %.12g 0 1 0 0 %.12g 0 %.12g %.12g\n", i / 10, cos(a), sin(a), 50 * (1 - cos(a)), -sin(a), cos(a),
         i < 60 ? i : 60 + s } }' > path.txt
 mkdir mapping same changed
-"$drive" --path path.txt --frames 45 --steps 200 mapping
-"$drive" --path path.txt --first 20 --origin 0 --frames 45 --steps 200 --seed 7 same
-"$drive" --path path.txt --first 10 --origin 0 --frames 35 --steps 200 --seed 7 --exchange 0.4 changed
+"$drive" --path path.txt --frames 45 --steps 150 mapping
+"$drive" --path path.txt --first 20 --origin 0 --frames 45 --steps 150 --seed 7 same
+"$drive" --path path.txt --first 10 --origin 0 --frames 35 --steps 150 --seed 7 --exchange 0.4 changed
 "$pcgpu" odometry -q --cpu mapping/*.bin --trajectory mapping.txt -o map.ply
 cp map.ply before.ply
 
