@@ -1,12 +1,65 @@
 /* Loops of a sequence: a car drives along two streets that are exact copies of each other, 40 m apart, and comes back
  * to the first one. Only the return is a loop, and it corrects the drift of the poses. */
-#include "loops_test.h"
+#include "unit.h"
 
 enum { BOXES = 34, STEPS = 200, RINGS = 16, MOST_FRAMES = 1024 };
 
 #define APART  40.0 /* metres between the streets */
 #define LENGTH 150.0
 #define SENSOR 1.7 /* above the ground */
+
+typedef struct box {
+    double low[3], high[3];
+} box;
+
+static double ray_to_box(const double o[3], const double d[3], const box *b) {
+    double near = 0.0, far = 60.0;
+    for (int k = 0; k < 3 && near < far; k++) {
+        const double t1 = (b->low[k] - o[k]) / d[k], t2 = (b->high[k] - o[k]) / d[k];
+        const double first = t1 < t2 ? t1 : t2, last = t1 < t2 ? t2 : t1;
+        near = first > near ? first : near;
+        far = last < far ? last : far;
+    }
+    return near < far && near > 0.0 ? near : INFINITY;
+}
+
+/* The direction of a ray in the frame of T; no part of it is 0. */
+static void turn_ray(const double *T, const double local[3], double d[3]) {
+    for (int k = 0; k < 3; k++) {
+        d[k] = T[4 * k] * local[0] + T[4 * k + 1] * local[1] + T[4 * k + 2] * local[2] + 1e-12;
+    }
+}
+
+static double off_by(const double *a, const double *b) {
+    return sqrt((a[3] - b[3]) * (a[3] - b[3]) + (a[7] - b[7]) * (a[7] - b[7]) + (a[11] - b[11]) * (a[11] - b[11]));
+}
+
+/* The motion from pose a to pose b. */
+static void motion(const double *a, const double *b, double *T) {
+    double inverse[16];
+    invert(a, inverse);
+    multiply(inverse, b, T);
+}
+
+/* The end of a path is off by less with the loops, each of which is right to `most` metres; times are 10 a frame. */
+static void check_loops(const pcgpu_loops_result *r, const double *truth, const double *odometry, double most,
+                        double *before, double *after) {
+    const int64_t end = 16 * (r->frames - 1);
+    *before = off_by(odometry + end, truth + end);
+    *after = off_by(r->poses + end, truth + end);
+    print_message(
+        "%lld frames, %lld places, %lld loops, %lld tried, %lld refused: the end is off by %.4f m, %.4f m before\n",
+        (long long)r->frames, (long long)r->places, (long long)r->count, (long long)r->tried, (long long)r->refused,
+        *after, *before);
+    assert_true(r->graph.converged);
+    for (int64_t i = 0; i < r->count; i++) {
+        const pcgpu_loop *l = &r->loops[i];
+        double T[16];
+        motion(truth + 16 * (l->from / 10), truth + 16 * (l->to / 10), T);
+        assert_true(l->from % 10 == 0 && l->from < l->to);
+        assert_true(off_by(l->T_from_to, T) < most);
+    }
+}
 
 /* What is seen from each pose, and the number of frames up to the end of the second street. */
 static struct drive {
@@ -253,4 +306,49 @@ static void test_hostile(void **unused) {
     pcgpu_close(context);
 }
 
-UNIT_GROUP(loops, make_drive, free_drive, TEST(test_return), TEST(test_positions), TEST(test_hostile))
+/* Of depth images; tests/scene/room_loops.sh has their loops. */
+static void test_depth_errors(void **unused) {
+    enum { WIDTH = 160, HEIGHT = 120 };
+    static const pcgpu_camera camera = {sizeof camera, WIDTH, HEIGHT, 131.0, 131.0, 79.5, 59.5, 1000.0, 0.0, 0.0};
+    static uint16_t data[WIDTH * HEIGHT];
+    const pcgpu_depth image = {.width = WIDTH, .height = HEIGHT, .data = data};
+    const pcgpu_depth other = {.width = WIDTH / 2, .height = HEIGHT, .data = data};
+    float xyz[3] = {1, 2, 3};
+    const pcgpu_cloud cloud = {.rows = 1, .columns = 3, .data = xyz};
+    double T[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    pcgpu_context *context = open_context(1);
+    pcgpu_depth_loops_params params, wrong;
+    pcgpu_loops_params of_scans;
+    pcgpu_loops *loops, *scans;
+    pcgpu_loops_result r;
+    pcgpu_depth_loops_params_init(&params);
+    for (int i = 0; i < 5; i++) {
+        wrong = params;
+        wrong.place_distance = i == 0 ? 0.0 : params.place_distance;
+        wrong.place_angle = i == 1 ? NAN : params.place_angle;
+        wrong.drift = i == 2 ? 1.5 : params.drift;
+        wrong.registration.levels = i == 3 ? 0 : params.registration.levels;
+        wrong.struct_size = i == 4 ? 0 : params.struct_size;
+        assert_int_equal(pcgpu_loops_open_depth(context, &camera, &wrong, &loops), PCGPU_ERROR_ARGUMENT);
+        assert_null(loops);
+    }
+    pcgpu_loops_params_init(&of_scans);
+    assert_int_equal(pcgpu_loops_open(context, &of_scans, &scans), PCGPU_OK);
+    assert_int_equal(pcgpu_loops_open_depth(context, &camera, &params, &loops), PCGPU_OK);
+    assert_int_equal(pcgpu_loops_add_depth(scans, &image, 0, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_add(loops, &cloud, 0, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_add_depth(loops, &other, 0, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_solve(loops, &r), PCGPU_OK);
+    assert_int_equal(r.frames, 0);
+    assert_int_equal(pcgpu_loops_add_depth(loops, &image, 0, T), PCGPU_OK); /* without any depth */
+    T[0] = 2.0;
+    assert_int_equal(pcgpu_loops_add_depth(loops, &image, 1, T), PCGPU_ERROR_ARGUMENT);
+    assert_int_equal(pcgpu_loops_solve(loops, &r), PCGPU_OK);
+    assert_true(r.frames == 1 && r.places == 1 && r.count == 0);
+    pcgpu_loops_close(loops);
+    pcgpu_loops_close(scans);
+    pcgpu_close(context);
+}
+
+UNIT_GROUP(loops, make_drive, free_drive, TEST(test_return), TEST(test_positions), TEST(test_hostile),
+           TEST(test_depth_errors))
