@@ -215,6 +215,18 @@ static void reference_step(const scene *s, const pc_icp_step *step, int64_t n, d
     free(rows);
 }
 
+/* The weights at 0, at the scale of 0.5 and at four times that. */
+static void check_kernels(void) {
+    static const double known[][3] = {[PC_ICP_KERNEL_NONE] = {1.0, 1.0, 1.0},
+                                      [PC_ICP_KERNEL_CAUCHY] = {1.0, 0.5, 1.0 / 17.0},
+                                      [PC_ICP_KERNEL_GEMAN] = {1.0, 0.25, 1.0 / 289.0}};
+    static const double squares[] = {0.0, 0.25, 4.0};
+    for (int i = 0; i < 9; i++) {
+        const double weight = pc_icp_weight((pc_icp_kernel)(i / 3), 0.25, squares[i % 3]);
+        expect(fabs(weight - known[i / 3][i % 3]) < 1e-15, "kernel", "formula", "the weight", i);
+    }
+}
+
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
 
 /* One source size: every pose, maximum correspondence distance and kind of equation; of many points, every eighth
@@ -339,6 +351,7 @@ void test_icp(bool cuda, char **options) {
         {"one point", fill_plane, 1.0, 1.0f, 1, 40, false},
         {"three levels of the tree", fill_room, 0.75, 1.0f, 40, 33000, true},
     };
+    check_kernels();
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         s.name = scenes[i].name;
         s.given = scenes[i].given;

@@ -24,6 +24,13 @@ static void place_corner(double p[3]) {
     }
 }
 
+/* The inner walls of the corner are every 3 m, so that half a turn about one of them fits; here they are not. */
+static void place_uneven(double p[3]) {
+    place_corner(p);
+    p[0] += 0.05 * p[0] * p[0];
+    p[1] += 0.05 * p[1] * p[1];
+}
+
 static void place_plane(double p[3]) {
     p[0] = 10.0 * noise();
     p[1] = 10.0 * noise();
@@ -193,6 +200,16 @@ static void test_far_from_origin(void **unused) {
     assert_true(result.converged &&
                 largest_difference(result.T_target_source,
                                    (double[16]){1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}) < 1e-9);
+    end();
+}
+
+/* Half a turn away nothing fits, though the ground matches everywhere. */
+static void test_half_turn(void **unused) {
+    static const double turned[16] = {-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
+    begin(2, place_uneven, 15000, 20, 0.02, turned);
+    pcgpu_registration result = run(&source, &target, PCGPU_REGISTER_NDT);
+    assert_false(result.converged);
+    assert_true(result.score < 0.35);
     end();
 }
 
@@ -418,4 +435,5 @@ static void test_algebra(void **unused) {
 }
 
 UNIT_GROUP(register, NULL, NULL, TEST(test_degenerate), TEST(test_parameters), TEST(test_rigid), TEST(test_algebra),
-           TEST(test_far_from_origin), TEST(test_given_normals), TEST(test_search), TEST(test_search_in_vain))
+           TEST(test_far_from_origin), TEST(test_half_turn), TEST(test_given_normals), TEST(test_search),
+           TEST(test_search_in_vain))
