@@ -16,7 +16,7 @@ typedef struct device_bed {
 uint32_t random_bits(void);
 float random_unit(void);
 #ifdef DEVICE_EMULATED
-enum { REPEATS = 1, FEW_REPEATS = 1, MOST_ROWS = 5000, MOST_COLUMNS = 16 };
+enum { REPEATS = 1, FEW_REPEATS = 1, MOST_ROWS = 2000, MOST_COLUMNS = 16 };
 #else
 enum { REPEATS = 1000, FEW_REPEATS = 100, MOST_ROWS = 0, MOST_COLUMNS = 64 };
 #endif

@@ -184,7 +184,7 @@ static void check_refusals(const device_bed *bed) {
 
 void check_device_voxelize(const device_bed *bed) {
     static const int columns[] = {4, 3, 5, 9, 4, 4};
-    for (int i = 0; i < (bed->quick ? 40 : 400); i++) {
+    for (int i = 0; i < (bed->quick ? 24 : 400); i++) {
         check_cloud(bed, 1 + random_bits() % (bed->quick ? 2000 : 20000), columns[i % 6], i % KINDS);
     }
     if (!bed->quick) { /* beyond small clouds, and the fused kernel */
