@@ -1,9 +1,9 @@
 #!/bin/sh
-# room_color.sh ROOM CHECK_ROOM PROGRAM: frames of a room with registered colour images, 8 of 160 x 120 pixels; the points of the
+# room_color.sh ROOM CHECK_ROOM PROGRAM: frames of a room with registered colour images, 5 of 160 x 120 pixels; the points of the
 # model have the colours of the room within a level, by known poses and by odometry; the same bytes with 1 and 3 threads.
 . "$(dirname "$0")/begin.sh"
 mkdir depth color
-"$room" --loop 24 --frames 8 --width 160 --color color depth
+"$room" --loop 24 --frames 5 --width 160 --color color depth
 "$pcgpu" fuse -q --cpu --threads 1 --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png --color color -o points.ply
 "$check" --colors points.ply 1
 "$pcgpu" fuse -q --cpu --threads 3 --config depth/camera.yaml --poses depth/poses_kitti.txt depth/*.png --color color -o again.ply
