@@ -169,7 +169,7 @@ def test_objects():
         write_bin(FOLDER / 'b.bin', moved(figurine(8000, .15, 900 + i, 2e-4), T))
         result, _ = register(f'rotation {i}', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'auto')
     first = (FOLDER / 'result.json').read_text().split('"result"')[1]
-    register('one thread', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'auto', '--threads', 1)
+    register('three threads', 'a.bin', 'b.bin', T, .5, 1e-3, '--init', 'auto', '--threads', 3)
     check((FOLDER / 'result.json').read_text().split('"result"')[1] == first, 'the threads do not matter')
     check(result['covariance_order'] == ['rx', 'ry', 'rz', 'tx', 'ty', 'tz'], 'the order of the covariance')
     turned = np.degrees(np.arccos(np.clip((np.trace(T[:3, :3]) - 1) / 2, -1, 1)))

@@ -249,7 +249,7 @@ def test_classes(folder):
     points['ring'] = rng.integers(0, 3, len(points))
     write_ply(folder / 'classes.ply', points)
     ids, out = folder / 'ids.npy', folder / 'small.ply'
-    for limits in ([], ['--max-points', 4], ['--max-points', 5, '--max-voxels', 1000, '--shuffle'], ['--cpu', '--threads', 1]):
+    for limits in ([], ['--max-points', 4], ['--max-points', 5, '--max-voxels', 1000, '--shuffle'], ['--cpu', '--threads', 3]):
         for how in ('majority', 'first', 'mean'):
             common = ['voxelize', '--voxel-size', 1.5, *limits, '--set', f'voxel-labels={how}', folder / 'classes.ply', '-f']
             warned = run(*common, '-o', out, '--set', f'point-voxel={ids}').stderr
