@@ -25,10 +25,12 @@ bad=$(grep -rlF -e "$PCGPU_SOURCE" -e "$1" "$prefix/include" "$lib/pkgconfig" "$
 [ -z "$bad" ] || fail "these files name the folder of the source: $bad"
 [ "$(readelf -dW "$lib/libpcgpu.so" | grep -cE 'RPATH|RUNPATH')" -eq 0 ] || fail 'libpcgpu.so has a run path'
 
-# README's commands by a copy of the program that was installed, alone.
+# README's commands by the program that was installed, and by a copy of it alone.
 mkdir "$work/alone" && cp "$prefix/bin/pcgpu" "$work/alone" || exit 1
-LD_LIBRARY_PATH= PCGPU=$work/alone/pcgpu sh "$PCGPU_SOURCE/tests/cli/man_examples.sh" "$PCGPU_SOURCE/README.md" >"$work/log" 2>&1 ||
-    { cat "$work/log" && fail 'README by a copy of the program'; }
+for program in "$prefix/bin/pcgpu" "$work/alone/pcgpu"; do
+    LD_LIBRARY_PATH= PCGPU=$program sh "$PCGPU_SOURCE/tests/cli/man_examples.sh" "$PCGPU_SOURCE/README.md" >"$work/log" 2>&1 ||
+        { cat "$work/log" && fail "README by $program"; }
+done
 
 # The examples, as they were installed.
 examples=$prefix/share/doc/pcgpu/examples
