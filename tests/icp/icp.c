@@ -1,7 +1,7 @@
 /* One level of a registration on every back end against a plain reference, byte for byte: icp cpu|cuda [SEED].
  *
  * The reference knows no grid: it looks at every target point for the nearest one and for the neighbours of a normal,
- * and adds up by recursion. Only the formulas of icp_step.h are shared, whose results tests/cli/bytes.list keeps.
+ * and adds up by recursion. Only the formulas of icp_step.h are shared, and these are checked by what they promise.
  * Exit code 0 passed, 1 failed, 77 no CUDA device. */
 #include "icp_ops.h"
 #include "icp_grid.h"
@@ -215,15 +215,81 @@ static void reference_step(const scene *s, const pc_icp_step *step, int64_t n, d
     free(rows);
 }
 
-/* The weights at 0, at the scale of 0.5 and at four times that. */
+/* ---- what the formulas promise ----------------------------------------------------------------------------------- */
+
 static void check_kernels(void) {
-    static const double known[][3] = {[PC_ICP_KERNEL_NONE] = {1.0, 1.0, 1.0},
-                                      [PC_ICP_KERNEL_CAUCHY] = {1.0, 0.5, 1.0 / 17.0},
-                                      [PC_ICP_KERNEL_GEMAN] = {1.0, 0.25, 1.0 / 289.0}};
-    static const double squares[] = {0.0, 0.25, 4.0};
-    for (int i = 0; i < 9; i++) {
-        const double weight = pc_icp_weight((pc_icp_kernel)(i / 3), 0.25, squares[i % 3]);
-        expect(fabs(weight - known[i / 3][i % 3]) < 1e-15, "kernel", "formula", "the weight", i);
+    const double s2 = 0.25; /* a scale of 0.5 */
+    const struct {
+        pc_icp_kernel kernel;
+        double at_scale, far; /* weights at the scale and at four times that */
+    } known[] = {{PC_ICP_KERNEL_NONE, 1.0, 1.0},
+                 {PC_ICP_KERNEL_CAUCHY, 0.5, 1.0 / 17.0},
+                 {PC_ICP_KERNEL_GEMAN, 0.25, 1.0 / 289.0}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        double before = 1.0;
+        expect(pc_icp_weight(known[i].kernel, s2, 0.0) == 1.0, "kernel", "formula", "weight of 0", (int64_t)i);
+        expect(fabs(pc_icp_weight(known[i].kernel, s2, s2) - known[i].at_scale) < 1e-15, "kernel", "formula",
+               "weight at the scale", (int64_t)i);
+        expect(fabs(pc_icp_weight(known[i].kernel, s2, 16.0 * s2) - known[i].far) < 1e-15, "kernel", "formula",
+               "weight far away", (int64_t)i);
+        for (double r = 0.0; r < 3.0; r += 0.01) {
+            double w = pc_icp_weight(known[i].kernel, s2, r * r);
+            expect(w <= before && w >= 0.0, "kernel", "formula", "never rises", (int64_t)i);
+            before = w;
+        }
+    }
+}
+
+/* W (Cm + Cn) = 2e I, and the sums are those of J^T W J and J^T W d with the rows of J written out. */
+static void check_pairs(void) {
+    for (int i = 0; i < 200; i++) {
+        float *normals = made_up_normals(4);
+        const float *m = normals + 3 * (i % 3 ? 1 : 0), *n = normals + 3 * (i % 4 ? 2 : 0); /* the first is zero */
+        pc_icp_symmetric w =
+            pc_icp_pair_weight((double)m[0], (double)m[1], (double)m[2], (double)n[0], (double)n[1], (double)n[2]);
+        double W[3][3] = {{w.xx, w.xy, w.xz}, {w.xy, w.yy, w.yz}, {w.xz, w.yz, w.zz}}, C[3][3], sums[PC_ICP_SUMS] = {0};
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) {
+                C[r][c] = 2.0 * (r == c) - (1.0 - PC_ICP_PAIR_EPSILON) * ((double)m[r] * m[c] + (double)n[r] * n[c]);
+            }
+        }
+        double worst = 0.0;
+        for (int r = 0; r < 3; r++) {
+            for (int c = 0; c < 3; c++) {
+                double product = W[r][0] * C[0][c] + W[r][1] * C[1][c] + W[r][2] * C[2][c];
+                worst = fmax(worst, fabs(product - 2.0 * PC_ICP_PAIR_EPSILON * (r == c)));
+            }
+        }
+        expect(worst < 1e-12, "pair", "formula", "the inverse", i);
+        const pc_icp_step step = {.kernel = PC_ICP_KERNEL_CAUCHY, .scale_squared = 0.3};
+        const double a[3] = {3.0 * test_float(&numbers), -2.0, 5.0 * test_float(&numbers)},
+                     d[3] = {0.2, -0.1 * test_float(&numbers), 0.3};
+        const double J[3][6] = {{0, a[2], -a[1], 1, 0, 0}, {-a[2], 0, a[0], 0, 1, 0}, {a[1], -a[0], 0, 0, 0, 1}};
+        double r2 = 0.0, Wd[3];
+        for (int r = 0; r < 3; r++) {
+            Wd[r] = W[r][0] * d[0] + W[r][1] * d[1] + W[r][2] * d[2];
+            r2 += d[r] * Wd[r];
+        }
+        double weight = step.scale_squared / (step.scale_squared + r2);
+        pc_icp_add_pair(sums, a[0], a[1], a[2], d[0], d[1], d[2], w, &step);
+        int at = PC_ICP_JJ;
+        worst = fmax(fabs(sums[PC_ICP_R2] - r2), fabs(sums[PC_ICP_COST] - weight * r2));
+        for (int r = 0; r < 6; r++) {
+            double gradient = 0.0;
+            for (int k = 0; k < 3; k++) {
+                gradient += weight * J[k][r] * Wd[k];
+            }
+            worst = fmax(worst, fabs(sums[PC_ICP_JR + r] - gradient));
+            for (int c = r; c < 6; c++) {
+                double entry = 0.0;
+                for (int k = 0; k < 9; k++) {
+                    entry += weight * J[k / 3][r] * W[k / 3][k % 3] * J[k % 3][c];
+                }
+                worst = fmax(worst, fabs(sums[at++] - entry));
+            }
+        }
+        expect(worst < 1e-12, "pair", "formula", "the equations", i);
+        free(normals);
     }
 }
 
@@ -352,6 +418,7 @@ void test_icp(bool cuda, char **options) {
         {"three levels of the tree", fill_room, 0.75, 1.0f, 40, 33000, true},
     };
     check_kernels();
+    check_pairs();
     for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; i++) {
         s.name = scenes[i].name;
         s.given = scenes[i].given;

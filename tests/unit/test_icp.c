@@ -1,6 +1,52 @@
-/* Poses that come back on the path of a registration of depth images. */
+/* Arithmetic that the back ends of registration share, against the C library and by its own rules. */
 #include "unit.h"
 #include "projective_optimizer.h"
+
+enum { LIMIT = 1 << 22 };
+
+/* Rounding to pixels: as nearbyintf within, and nothing that could be a pixel beyond. */
+static void test_nearest(void **unused) {
+    float whole;
+    int far = 0, near = 0;
+    for (uint64_t bits = 0; bits <= UINT32_MAX; bits += 977) { /* a prime: all exponents, both signs, NaN */
+        const uint32_t some = (uint32_t)bits;
+        float x;
+        memcpy(&x, &some, sizeof x);
+        const int32_t got = pc_nearest(x, &whole);
+        if (fabsf(x) < (float)LIMIT - 1.0f) {
+            assert_int_equal(got, (int32_t)nearbyintf(x));
+            assert_true(whole == nearbyintf(x));
+            near++;
+        } else if (!(fabsf(x) < (float)LIMIT)) {
+            assert_true((uint32_t)got >= LIMIT);
+            far++;
+        }
+    }
+    assert_true(near > 1000000 && far > 1000000);
+    static const float ties[][2] = {{0.5f, 0.0f}, {1.5f, 2.0f}, {2.5f, 2.0f}, {-0.5f, 0.0f}, {-1.5f, -2.0f}};
+    for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++) {
+        assert_int_equal(pc_nearest(ties[i][0], &whole), (int32_t)ties[i][1]);
+    }
+}
+
+/* Turns have unit length and, to third order, the angle of their vector. */
+static void test_turn(void **unused) {
+    static const double axis[3] = {0.36, -0.48, 0.8};
+    for (double angle = 0.0; angle < 12.0; angle = 1.7 * angle + 1e-6) {
+        double w[3], d[4], along = 0.0;
+        for (int k = 0; k < 3; k++) {
+            w[k] = angle * axis[k];
+        }
+        pc_quaternion_turn(w, d);
+        assert_true(fabs(d[0] * d[0] + d[1] * d[1] + d[2] * d[2] + d[3] * d[3] - 1.0) < 1e-15);
+        for (int k = 0; k < 3; k++) {
+            along += axis[k] * d[1 + k];
+        }
+        const double turned = 2.0 * atan2(along, d[0]);
+        assert_true(fabs(turned - 4.0 * atan(angle / 4.0)) < 1e-14);
+        assert_true(angle > 0.5 || fabs(turned - angle) <= angle * angle * angle / 40.0 + 1e-15);
+    }
+}
 
 /* A path at a level whose steps may be 1 mm and 0.001 radian long, three steps on its way. */
 static pc_depth_optimizer a_path(void) {
@@ -58,4 +104,4 @@ static void test_returns(void **unused) {
     assert_true(p.step.t[0] == (float)best.t[0]);
 }
 
-UNIT_GROUP(icp, NULL, NULL, TEST(test_returns))
+UNIT_GROUP(icp, NULL, NULL, TEST(test_nearest), TEST(test_turn), TEST(test_returns))
