@@ -176,7 +176,7 @@ cmd 22280
 lib 50435
 cuda 14310
 python 5725
-tests 39332
+tests 39333
 END
 
 # The most lines of the documents, and the most words of the manual.

@@ -2,7 +2,6 @@
 set -eu
 drive=$(cd "${1%/*}" && pwd)/drive room=${drive%drive}room check=${drive%drive}check_room
 pcgpu=${PCGPU:?}
-export OMP_NUM_THREADS=1 # threads of a small machine wait for each other; where they matter there is --threads
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
