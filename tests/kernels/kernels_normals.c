@@ -73,15 +73,16 @@ static void check_normals(test_bed *bed) {
                 plain_normal(cloud.data, cloud.columns, near + r * (size_t)p.k, counts[r], at, want + 4 * r);
             }
             for (int c = 0; c < bed->contexts + FORMS - 1; c++) {
-                const int form = c < FORMS ? c : 0; /* 0: the widest, with the other threads, too */
-                pcgpu_context *context = bed->context[c < FORMS ? 0 : c - FORMS + 1];
+                /* Each form on the first context; form 0, the widest, on the others, too. */
+                const int form = c < FORMS ? c : 0, at = c < FORMS ? 0 : c - FORMS + 1;
+                pcgpu_context *context = bed->context[at];
                 context->simd_limit = form;
                 memset(got, 77, bytes);
                 const pcgpu_status status = pcgpu_find_normals(context, &cloud, p.k, p.radius, NULL, NULL, got, &run);
                 context->simd_limit = 0;
                 expect(bed, status == PCGPU_OK, "%s: %s", name, pcgpu_last_error(context));
                 expect(bed, memcmp(got, want, bytes) == 0, "%s, %s: normals, k %d, radius %g, form %d", name,
-                       bed->label[c < FORMS ? 0 : c - FORMS + 1], p.k, (double)p.radius, form);
+                       bed->label[at], p.k, (double)p.radius, form);
             }
         }
         free(want);
