@@ -18,11 +18,11 @@ PACKAGE = pathlib.Path(pcgpu.__file__).parent
 class Signatures(Case):
     def test_stub(self):
         """The stub is what nanobind writes, up to its layout."""
+        self.assertTrue((PACKAGE / 'py.typed').exists())
         try:
             from nanobind.stubgen import StubGen
         except (ImportError, RuntimeError) as error:
             self.skipTest(str(error))
-        self.assertTrue((PACKAGE / 'py.typed').exists())
         generator = StubGen(_native)
         generator.put(_native)
         text = (PACKAGE / '_native.pyi').read_text()
